@@ -18,7 +18,7 @@ endif
 .PHONY: demo retrieve test test-python-reader test-all everything mutants lint types check docs cards site lock clean
 
 demo: $(VENV)/installed
-	@$(BIN)/treceval -m map -m recip_rank -m ndcg -m ndcg_cut.10 data/qrels.tsv data/runs/jaccard.txt data/runs/bm25.txt data/runs/minilm.txt
+	@$(BIN)/treceval data/qrels.tsv data/runs/*.txt -m MAP -m ndcg@10 -m "P(rel=2)@5"
 
 # What `treceval retrieve` needs, some 2 GB; without it, its tests say that they are skipped. On a machine without a
 # GPU, install torch's CPU build before, or pip takes the one for GPUs.
@@ -64,8 +64,7 @@ types: $(VENV)/installed-test
 
 check: test lint types
 
-# The pages in docs/ that list what is declared, the same in full in docs/full/, and the stubs of the public names. A test
-# fails if a file in git is stale.
+# The pages in docs/ that list what is declared, and the stubs of the public names. A test fails if a file in git is stale.
 docs: $(VENV)/installed
 	$(BIN)/python docs/make.py
 	$(BIN)/python docs/names.py

@@ -41,7 +41,7 @@ def main(simulations: int) -> None:
         gains = []
         for _ in range(simulations):
             qrels, runs = noise(random, queries)
-            chosen = te.fusing.tune_fusion(runs, qrels).tuned.chosen
+            chosen = te.fusing.tune_fusion(qrels, runs).tuned.chosen
             gains.append((chosen.final.mean - chosen.usual, chosen.nested - chosen.usual))
         means, errors = np.mean(gains, axis=0), np.std(gains, axis=0, ddof=1) / math.sqrt(simulations)
         told = [f"{mean:+.4f} ± {error:.4f}" for mean, error in zip(means, errors, strict=True)]

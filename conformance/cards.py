@@ -3,7 +3,7 @@
 
 Each group of tools gets an environment of its own, with pinned versions, in the folder that --environments names. It is
 used again as long as the versions are the same. trec_eval is cloned and compiled there. A tool that cannot be installed
-keeps its card. --page only makes the table again. `make docs` writes all answers to docs/full/conformance.md.
+keeps its card. --page only makes the table again. The site has all answers, on a page of its own.
 """
 
 from __future__ import annotations
@@ -229,12 +229,12 @@ def full():
     return f"""\
 # Score cards
 
-All answers of the tools in [Which conventions does a scorer follow?](../conformance.md).
+All answers of the tools in [Which conventions does a scorer follow?](conformance.md).
 
 ## Questions and answers
 
 “–” means that a tool lacks the measures of a question, and “·” that its input cannot hold the case. A cell has the
-answer of most measures first, then each measure that differs. [probes.json](../../conformance/probes.json)
+answer of most measures first, then each measure that differs. [probes.json](../conformance/probes.json)
 explains the answers.
 
 {table(there)}
@@ -242,7 +242,7 @@ explains the answers.
 ## Cards
 
 Each card has the command that made it, for the folder `conformance/`. A name and a value such as `ties=docid-desc` is a
-convention that all measures of a tool share; [Profiles in full](profiles.md) explain most of them.
+convention that all measures of a tool share; [profiles](profiles.md) explain most of them.
 
 {sections}"""
 

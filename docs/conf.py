@@ -136,9 +136,9 @@ REPOSITORY = {
 
 
 def _read(_app: Sphinx, docname: str, source: list[str]) -> None:
-    """Lead indexes to the pages in full, and files of the repository to pages; add links to notebooks; end examples."""
-    if (page := f"{docname}.md") in make.INDEXES:
-        source[0] = make.INDEXES[page](site=True)
+    """Take pages in full for indexes; lead files of the repository to pages; add links to notebooks; end examples."""
+    if (page := f"{docname}.md") in make.IN_FULL:
+        source[0] = make.IN_FULL[page]()
     if docname.startswith("notebooks/") and not docname.endswith("/index"):
         link = f"{{nb-download}}`Download this notebook <{docname.partition('/')[2]}.ipynb>`"
         source[0] = re.sub(r"^(# .*)$", rf"\1\n\n{link}", source[0], count=1, flags=re.M)
@@ -258,8 +258,8 @@ def _headed(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], t
 
 
 def _completed_pages(_app: Sphinx) -> None:
-    """Write the pages in full, which are not in git."""
-    make.write_full()
+    """Write the pages that are not in git."""
+    make.write_for_site()
 
 
 def _cleared(app: Sphinx, _error: Exception | None) -> None:

@@ -3,22 +3,29 @@
     python docs/make.py            write all of them
     python docs/make.py --check    write nothing; exit with 1 if a page in git is not up to date
 
-`INDEXES` are in git, in docs/: one line for each measure, profile, kind of finding and option. `FULL` are the same in
-full, in docs/full/, which git ignores; the site has both. Texts are in the package: this program only lays them out.
+`INDEXES` are in git, in docs/: one line for each measure, profile, kind of finding and option. The site has them in
+full, `IN_FULL`, and pages that git ignores: one for each measure, the rules of grading, and the score cards. Texts are
+in the package: this program only lays them out.
+In the README and the pages written by hand, it writes what pip installs: `INSTALLED`, which a release changes.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
+import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
 
+import treceval_py
 from treceval_py.checking.catalogue import CODES, Code
 from treceval_py.cli.commands import USES, treceval
 from treceval_py.errors import MeasureError, visible
@@ -27,7 +34,7 @@ from treceval_py.io.formats import FORMATS
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.measuring import FAMILIES, NICKNAMES, Family, by_section, parse_measures
-from treceval_py.measuring.documentation import described, sections
+from treceval_py.measuring.documentation import described, formula, latex, sections
 from treceval_py.measuring.parameters import JUDGED_ONLY, PARAMETERS, Parameter
 from treceval_py.measuring.registry import LEAST_GEOMETRIC, NOT_COMPUTED
 from treceval_py.measuring.spelling import MARKS, spellings_of
@@ -95,55 +102,75 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return ["| " + " | ".join(row) + " |" for row in cells]
 
 
+def stacked(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a table for the site whose last cells are below the others on a narrow screen."""
+    return ['<div class="stacked">', "", *table(header, rows), "", "</div>"]
+
+
 # Measures.
 
 
-def measures() -> str:
-    """Return the page of the measures in full."""
-    lines = [
-        "# Measures in full",
-        "",
-        MADE,
-        "",
-        f"{len(FAMILIES)} measures, each with its names: trec_eval's, with what follows the dot there, then those in",
-        "the notation of ir_measures, where a cutoff follows `@` and parameters are in parentheses:",
-        "`nDCG(gain=exp)@10`. `treceval measures NAME` prints the same for one of them.",
-        "",
-        "R is the number of relevant documents of the query. The empty case is a query without retrieved documents. In",
-        "examples, `ranked_labels` makes a ranking of documents with these judgments, `-` being an unjudged one, and",
-        "`missed` are judgments of documents not retrieved.",
-        "",
-    ]
-    for title, families in by_section().items():
-        names = ", ".join(link(family.name) for family in families)
-        lines.append(f"* **{link(title)}**: {names}")
-    lines += [f"* **{link(title)}**" for title in ("Sets of measures", "Parameters", "Other programs' names")]
-    for title, families in by_section().items():
-        module = inspect.getmodule(families[0].function)
-        lines += ["", f"## {title}", "", paragraphs(inspect.getdoc(module) or "")]
-        for family in families:
-            lines += ["", *_family(family)]
-    lines += ["", "## Sets of measures", "", *_sets(), "", "## Parameters", "", *_parameters()]
-    lines += ["", "## Other programs' names", "", *_spellings()]
-    return "\n".join(lines) + "\n"
+SYMBOLS: Mapping[str, str] = {
+    r"r_[ijk]": "$r_i$ is 1 if the document at rank $i$ is relevant, else 0",
+    r"R(?![\w(])": "$R$ is the number of relevant documents of the query",
+    r"P\}@i": r"$\mathrm{P}@i$ is the precision at rank $i$",
+    r"rel\}_[ix]": r"$\mathrm{rel}_i$ is the judgment of the document at rank $i$",
+    r"g_i": "$g_i$ is the judgment of the document at rank $i$",
+    r"gain\}\(": r"$\mathrm{gain}(i)$ is the gain of the document at rank $i$",
+    r"gain\}\^": r"$\mathrm{gain}^*(i)$ is that at rank $i$ of the ideal ranking",
+    r"DCG\}@i": r"$\mathrm{DCG}@i$ and $\mathrm{IDCG}@i$ are sums of discounted gains down to rank $i$",
+    r"W\(i\)": "$W(i)$ is the share of attention at rank $i$",
+    r"S_i": "$S_i$ are the subtopics of the document at rank $i$",
+    r"c_s": "$c_s(i)$ is the number of documents above it that are relevant to subtopic $s$",
+    r"J": "$J$ is the number of groups of judgments",
+    r"\\cap|\|\\text": r"$|\dots|$ is a number of documents",
+}
+"""What symbols of formulas mean, by how LaTeX has them."""
 
 
-def _family(family: Family) -> list[str]:
+def measure(family: Family) -> str:
+    """Return the page of a measure."""
     found, says = sections(family), described(family)
-    lines = [f"### {family.name}", "", prose(found[""]), "", f"{_names(family)}", ""]
-    lines += [f"> {prose(each)}\n" for each in found["Formula"].strip("\n").split("\n\n")]
+    lines = [f"# {_display(family)}", "", prose(found[""]), "", f"{_names(family)}", ""]
+    if drawn := latex(family):
+        meant = [said for symbol, said in SYMBOLS.items() if re.search(rf"(?<![A-Za-z]){symbol}", drawn)]
+        parts = r" \\[1ex] & ".join(re.split(r",? \\q?quad ", drawn))
+        lines += [
+            "$$",
+            rf"\begin{{aligned}} & {parts} \end{{aligned}}",
+            "$$",
+            "",
+            *([f"Here {', '.join(meant)}.", ""] if meant else []),
+        ]
+    lines += [f"> {prose(formula(family))}", ""]
     if family.parameters:
         rows = [_parameter(family, parameter, says[parameter.name]) for parameter in family.parameters]
-        lines += [*table(["parameter", "range", "default", "what it is"], rows), ""]
+        lines += [*stacked(["parameter", "range", "default", "what it is"], rows), ""]
     lines.append(f"* **Value:** {prose(value_of(family))}")
     if written := _written(family):
-        lines.append(f"* **[Also written](#other-programs-names):** {written}.")
+        lines.append(f"* **[Also written](../measures.md#other-programs-names):** {written}.")
     lines.append(f"* **Over queries:** {_averaged(family)}")
     if family.cutoffs:
         lines.append(f"* **Named alone:** {', '.join(code(each.name) for each in family.measures())}.")
     lines.append(f"* **Computed from:** {_judgments(family)}.")
-    lines.append(f"* **Reference:** {prose(found['References'])}")
-    return [*lines, "", *_example(found["Examples"].strip("\n").split("\n\n"))]
+    lines += [f"* **Reference:** {prose(found['References'])}", "", "## Example", ""]
+    lines += _example(found["Examples"].strip("\n").split("\n\n"))
+    for title, families in by_section().items():
+        if family.name in [each.name for each in families]:
+            about = paragraphs(inspect.getdoc(inspect.getmodule(family.function)) or "")
+            others = ", ".join(_to(each.name, _display(each), "") for each in families)
+            lines += ["", f"## {title}", "", about, "", f"{others}."]
+    return "\n".join(lines) + "\n"
+
+
+def _display(family: Family) -> str:
+    """Return what tables call a measure."""
+    return (family.notation[0] if family.notation else family.name) + (_at(family) if family.notation else "")
+
+
+def _to(name: str, text: str = "", folder: str = "measures/") -> str:
+    """Return a link to the page of a measure."""
+    return f"[{code(text or name)}]({folder}{name}.md)"
 
 
 def value_of(family: Family) -> str:
@@ -240,25 +267,14 @@ def _example(blocks: Iterable[str]) -> list[str]:
     return lines[:-1]
 
 
-def _sets() -> list[str]:
-    rows = [[code(name), ", ".join(link(each) for each in members)] for name, members in NICKNAMES.items()]
-    lines = ["Each of these names means several families.", ""]
-    return lines + table(["name", "families"], rows)
-
-
-def _parameter_rows() -> list[list[str]]:
+def _parameter_rows(site: bool) -> list[list[str]]:
     used = {name: [family.name for family in FAMILIES.values() if family.takes(name)] for name in PARAMETERS}
-    return [
+    rows = [
         [code("@" if each.key == "@" else f"{each.key}="), code(name), prose(each.range), _some(used[name])]
         for name, each in PARAMETERS.items()
         if used[name]
     ]
-
-
-def _parameters() -> list[str]:
-    lines = ["What a measure's parameters are called in notation, and as keywords of its Python function.", ""]
-    lines += table(["in notation", "in Python", "range", "measures"], _parameter_rows())
-    return [*lines, "", _on_all_measures()]
+    return rows if site else [row[:3] for row in rows]
 
 
 def _on_all_measures() -> str:
@@ -268,15 +284,15 @@ def _on_all_measures() -> str:
 
 def _spellings() -> list[str]:
     lines = [
-        "Measures are also known by the names that other programs have for them: those above under *Also written*, in",
-        "small or capital letters, with or without `_` and `-`, and with the cutoff written as `@10`, `_at_10`, `_10`,",
-        "or as an argument (`top_k=10`); `@[5,10]` are two cutoffs. `-l2` at the end, as in ranx, is the lowest",
-        "relevant judgment. `treceval measures NAME` takes them too. A name that means two things is noted, unless the",
-        "profile decides.",
+        "Measures are also known by the names that other programs have for them. A measure's page lists them, under",
+        "*Also written*. They may be in small or capital letters, with or without `_` and `-`, and have the cutoff as",
+        "`@10`, `_at_10`, `_10` or an argument (`top_k=10`); `@[5,10]` are two cutoffs. `-l2` at the end, as in ranx,",
+        "is the lowest relevant judgment. `treceval measures NAME` takes them too. A name that means two things is",
+        "noted, unless the profile decides.",
         "",
         "Some names mean something else if they are written as only one program writes them:",
         "",
-        *table(["above", "what is written"], [[code(mark), prose(says)] for mark, says in MARKS.items()]),
+        *table(["there", "what is written"], [[code(mark), prose(says)] for mark, says in MARKS.items()]),
         "",
         "These measures of other programs cannot be computed here:",
         "",
@@ -285,7 +301,7 @@ def _spellings() -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(link(name) for name in names[:4])
+    shown = ", ".join(map(_to, names[:4]))
     return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"
 
 
@@ -293,15 +309,15 @@ def _some(names: Sequence[str]) -> str:
 
 
 def profiles() -> str:
-    """Return the page of the profiles in full."""
+    """Return the site's page of the profiles."""
     lines = [
-        "# Profiles in full",
+        "# Profiles",
         "",
         MADE,
         "",
         "A profile describes how a program ranks documents and averages queries, and what its measure names mean.",
         "`treceval --profile NAME` scores under one, `treceval profiles` prints the same, and",
-        "[Why numbers differ](../why-numbers-differ.md) shows with an example what difference it makes.",
+        "[Why numbers differ](why-numbers-differ.md) shows with an example what difference it makes.",
         "",
         *_side_by_side(),
         "",
@@ -312,7 +328,8 @@ def profiles() -> str:
         "",
         "## What each convention decides",
         "",
-        "Names are those in [signatures](../why-numbers-differ.md#what-to-report); the last two are options of the command.",
+        "Names are those in [signatures](why-numbers-differ.md#what-to-report); the last two are options of the",
+        "command.",
         "",
         *_decided(),
     ]
@@ -397,10 +414,10 @@ def _profile(profile: Profile) -> list[str]:
         lines += ["", f"Parameters unless given: {'; '.join(given)}."]
     lines += ["", f"Computed unless measures are named: {', '.join(map(code, profile.measures))}."]
     if profile.leaves_out:
-        names = [link(name, "measures.md") for name in FAMILIES if name in profile.leaves_out]
+        names = [_to(name) for name in FAMILIES if name in profile.leaves_out]
         lines.append(f"Sets of measures leave out {', '.join(names)}.")
     if profile.computes:
-        names = [link(name, "measures.md") for name in FAMILIES if name in profile.computes]
+        names = [_to(name) for name in FAMILIES if name in profile.computes]
         lines.append(f"The program has {', '.join(names)}; other measures are computed under these rules all the same.")
     return [*lines, *_remarks(profile)]
 
@@ -418,18 +435,18 @@ def _remarks(profile: Profile) -> list[str]:
 
 def _treated(key: str) -> str:
     name, _, parameter = key.partition(":")
-    return link(name, "measures.md") + (f" with {code(parameter)}" if parameter else "")
+    return _to(name) + (f" with {code(parameter)}" if parameter else "")
 
 
 def _takers(name: str) -> str:
-    return ", ".join(link(family.name, "measures.md") for family in FAMILIES.values() if family.takes(name))
+    return ", ".join(_to(family.name) for family in FAMILIES.values() if family.takes(name))
 
 
 def _meaning(name: str, text: str) -> str:
     family = FAMILIES[name]
     asked = (family.notation[0] if family.notation else name) + _at(family)
     (meant,) = parse_measures(text + ("@1" if family.at is not None else ""))
-    return f"* {code(asked)} is {code(text + _at(family))}, of {link(meant.family.name, 'measures.md')}"
+    return f"* {code(asked)} is {code(text + _at(family))}, of {_to(meant.family.name)}"
 
 
 # Findings of `treceval check`.
@@ -439,13 +456,13 @@ ABOUT = {"F": "Any file", "R": "Runs", "Q": "Judgments", "X": "Runs beside judgm
 
 
 def codes() -> str:
-    """Return the page of the kinds of findings in full."""
+    """Return the site's page of the kinds of findings."""
     lines = [
-        "# Codes in full",
+        "# Codes",
         "",
         MADE,
         "",
-        f"The {len(CODES)} kinds of findings of [treceval check](../check.md). Errors stop scoring, or make other",
+        f"The {len(CODES)} kinds of findings of [treceval check](check.md). Errors stop scoring, or make other",
         "programs silently report wrong numbers. Warnings are probable mistakes. Notes are for information. The last",
         "column shows which findings `--fix` repairs. `treceval check --explain CODE` prints the entry of one code.",
     ]
@@ -501,9 +518,9 @@ def rules() -> str:
 
 
 def commands() -> str:
-    """Return the page of the commands and their options in full."""
+    """Return the site's page of the commands and their options."""
     lines = [
-        "# Commands in full",
+        "# Commands and options",
         "",
         MADE,
         "",
@@ -589,44 +606,90 @@ def _option(option: click.Option) -> list[str]:
     return [f"{spellings} {prose(value)}".strip(), says]
 
 
+# The Python reference, by the map in the docstring of the package: `treceval_py` itself, then its packages.
+
+
+def reference() -> dict[str, str]:
+    """Return the pages of the first tier, of each package, and of pytrec_eval's names."""
+    *tier, (_, packages) = re.findall(
+        r"^(\w.*)\n((?: {4}.*(?:\n|$))+)", inspect.getdoc(treceval_py) or "", re.MULTILINE
+    )
+    lines = ["# treceval_py", "", "What a notebook needs, after `import treceval_py as te`."]
+    for title, text in tier:
+        named = dict.fromkeys(re.findall(r"\w+", " ".join(re.findall(r"^ {4}(.*?)(?: {2}|$)", text, re.MULTILINE))))
+        lines += ["", f"## {title}", *_members("treceval_py", [name for name in named if name in treceval_py.__all__])]
+    rows = re.findall(r"^ {4}(\w+) +(.*)$", packages, re.MULTILINE)
+    linked = [[f"[{code(f'te.{name}')}]({name}.md)", prose(about)] for name, about in rows]
+    pages = {"treceval_py": [*lines, "", "## Everything else", "", *table(["package", "what it has"], linked)]}
+    for name, _ in rows:
+        module = import_module(f"treceval_py.{name}")
+        lines = [f"# treceval_py.{name}", "", *_example((module.__doc__ or "").split("\n\n"))]
+        if name == "integrations":
+            for each in module.__all__:
+                other, path = f"{module.__name__}.{each}", Path(module.__path__[0], f"{each}.py")
+                lines += ["", f"## {each}", "", "```{eval-rst}", f".. automodule:: {other}", "```"]
+                # Read: what it imports may be missing.
+                lines += _members(other, re.findall(r"^(?:def|class) (\w+)", path.read_text("utf-8"), re.MULTILINE))
+        else:
+            lines += _members(module.__name__, getattr(module, "__all__", None) or _errors(module))
+        pages[name] = lines
+    of_pytrec = [name for name, home in treceval_py.MODULES["treceval_py"].items() if home == "scoring.pytrec"]
+    pages["pytrec_eval"] = ["# In place of pytrec_eval", "", "These names work as in pytrec_eval."]
+    pages["pytrec_eval"] += _members("treceval_py", of_pytrec)
+    return {f"reference/{name}.md": "\n".join([*lines, ""]) for name, lines in pages.items()}
+
+
+def _errors(module: ModuleType) -> list[str]:
+    return [name for name, value in vars(module).items() if isinstance(value, type) and issubclass(value, Exception)]
+
+
+def _members(module: str, names: Iterable[str]) -> list[str]:
+    return ["", f"```{{described}} {module}", *(name for name in names if not name.startswith("_")), "```"]
+
+
 # Indexes: the pages in git.
 
 
-def _in_full(what: str, page: str, site: bool) -> list[str]:
-    """Return where a page in full is; the site has it in its list of pages."""
-    if not site:
-        return [f"`make docs` writes {what} to `docs/full/{page}.md`, as the site has them."]
-    what = what[0].upper() + what[1:]
-    return [f"[{what}](full/{page}.md).", "", "```{toctree}", ":hidden:", "", f"full/{page}", "```"]
-
-
-def _index(title: str, *said: str, full: str, site: bool) -> list[str]:
+def _index(title: str, *said: str) -> list[str]:
     """Return the beginning of an index."""
-    return [f"# {title}", "", *([] if site else [MADE, ""]), *said, *_in_full("all of them in full", full, site), ""]
-
-
-def _entry(name: str, page: str, site: bool, heading: str = "") -> str:
-    """Return a name as code, on the site as a link to its section in full."""
-    return f"[{code(name)}](full/{page}.md#{anchor(heading or name)})" if site else code(name)
+    return [f"# {title}", "", MADE, "", *said, ""]
 
 
 def measures_index(site: bool = False) -> str:
-    """Return the index of the measures: their names and what each is."""
+    """Return the index of the measures: their names and what each is; on the site, it leads to their pages."""
     lines = _index(
         "Measures",
         f"{len(FAMILIES)} measures with their names in trec_eval and ir_measures notation. `treceval measures NAME`",
         "explains one: formula, parameters, value in the empty case, reference and a worked example.",
-        full="measures",
-        site=site,
+        "The site has a page for each." if not site else "Names of other programs find them, too.",
     )
+    lines += [FINDER, ""] if site else []
     for title, families in by_section().items():
-        rows = [[_entry(each.name, "measures", site), _notation(each), _title(each)] for each in families]
-        lines += [f"## {title}", "", *table(["trec_eval", "ir_measures", "what it is"], rows), ""]
+        if site:
+            rows = [[_known(each), code(each.name), _title(each)] for each in families]
+            drawn = stacked(["measure", "trec_eval", "what it is"], rows)
+        else:
+            rows = [[code(each.name), _notation(each), _title(each)] for each in families]
+            drawn = table(["trec_eval", "ir_measures", "what it is"], rows)
+        lines += [f"## {title}", "", *drawn, ""]
     lines += ["## Sets of measures", ""]
-    lines += [f"* {code(name)}: {', '.join(map(code, members))}" for name, members in NICKNAMES.items()]
-    rows = [row[:3] for row in _parameter_rows()]
-    lines += ["", "## Parameters", "", *table(["in notation", "in Python", "range"], rows), "", _on_all_measures()]
+    lines += [f"* {code(name)}: {', '.join(map(_to if site else code, each))}" for name, each in NICKNAMES.items()]
+    header = ["in notation", "in Python", "range", "measures"] if site else ["in notation", "in Python", "range"]
+    lines += ["", "## Parameters", "", *table(header, _parameter_rows(site)), "", _on_all_measures()]
+    if site:
+        pages = [f"measures/{each.name}" for families in by_section().values() for each in families]
+        lines += ["", "## Other programs' names", "", *_spellings(), "", "```{toctree}", ":hidden:", "", *pages, "```"]
     return "\n".join(lines) + "\n"
+
+
+FINDER = '<input id="finder" type="search" placeholder="ndcg, MRR@10, hit_rate, recall …" aria-label="Find a measure">'
+"""Where site.js reads what the rows must have."""
+
+
+def _known(family: Family) -> str:
+    """Return a link to a measure's page, with its other names for the finder."""
+    names = " ".join([*family.notation[1:], *spellings_of(family)])
+    return f"{_to(family.name, _display(family))}<span hidden> {names}</span>"
 
 
 def _title(family: Family) -> str:
@@ -639,21 +702,20 @@ def _notation(family: Family) -> str:
     return ", ".join(code(each + _only_with(family, each) + _at(family)) for each in family.notation)
 
 
-def profiles_index(site: bool = False) -> str:
+def profiles_index() -> str:
     """Return the index of the profiles: whose conventions each has."""
     lines = _index(
         "Profiles",
         "A profile describes how a program ranks documents and averages queries, and what its measure names mean.",
         "`treceval --profile NAME` scores under one, `treceval profiles` shows them side by side, and",
-        "`treceval profiles NAME` explains one. [Why numbers differ](why-numbers-differ.md) shows what difference it makes.",
-        full="profiles",
-        site=site,
+        "`treceval profiles NAME` explains one. [Why numbers differ](why-numbers-differ.md) shows what difference it",
+        "makes.",
     )
-    rows = [[_entry(each.name, "profiles", site), prose(each.title)] for each in PROFILES.values()]
+    rows = [[code(each.name), prose(each.title)] for each in PROFILES.values()]
     return "\n".join([*lines, *table(["profile", "conventions of"], rows)]) + "\n"
 
 
-def codes_index(site: bool = False) -> str:
+def codes_index() -> str:
     """Return the index of the kinds of findings: what each code means."""
     lines = _index(
         "Codes",
@@ -661,13 +723,11 @@ def codes_index(site: bool = False) -> str:
         "programs silently report wrong numbers. Warnings are probable mistakes. Notes are for information.",
         "`--fix` repairs findings with a star.",
         "`treceval check --explain CODE` explains one: why it matters, an example, and what to do.",
-        full="codes",
-        site=site,
     )
     for letter, title in ABOUT.items():
         rows = [
             [
-                _entry(each.code, "codes", site, f"{each.code} {each.name}") + ("\\*" if each.fixed else ""),
+                code(each.code) + ("\\*" if each.fixed else ""),
                 each.severity,
                 prose(each.title),
             ]
@@ -678,7 +738,7 @@ def codes_index(site: bool = False) -> str:
     return "\n".join(lines[:-1]) + "\n"
 
 
-def formats_index(site: bool = False) -> str:  # noqa: ARG001 - there is no page in full
+def formats_index() -> str:
     """Return the page of the formats: what each holds, its layout, and what is lost in it."""
     rows = []
     for form in FORMATS:
@@ -702,13 +762,11 @@ def formats_index(site: bool = False) -> str:  # noqa: ARG001 - there is no page
 HELD = {"run": "runs", "qrels": "judgments", "judgments": "judgments of groups, or preferences"}
 
 
-def commands_index(site: bool = False) -> str:
+def commands_index() -> str:
     """Return the index of the commands: the usage of each, and what its options do."""
     lines = _index(
         "Commands and options",
         "`treceval COMMAND --help` prints the same with examples. Defaults are in square brackets.",
-        full="commands",
-        site=site,
     )
     options = {str(command.name): [*map(_option, _options(command, context))] for command, context in _commands()}
     shared = _shared(row for rows in options.values() for row in rows)
@@ -730,37 +788,54 @@ def _shared(rows: Iterable[list[str]]) -> list[list[str]]:
     return [list(row) for row in several if spelled[row[0]] == 1]
 
 
-def conformance_index(site: bool = False) -> str:
-    """Return docs/conformance.md with a current table of tools."""
-    text: str = cards.page()
-    what = ("all answers and a card of each tool", "conformance")
-    return text.replace(*("\n".join(_in_full(*what, there)) for there in (False, True))) if site else text
-
-
-INDEXES: Mapping[str, Callable[..., str]] = {
+INDEXES: Mapping[str, Callable[[], str]] = {
     "measures.md": measures_index,
     "profiles.md": profiles_index,
     "codes.md": codes_index,
     "commands.md": commands_index,
     "formats.md": formats_index,
-    "conformance.md": conformance_index,
+    "conformance.md": cards.page,
 }
 
-FULL: Mapping[str, Callable[[], str]] = {
-    "measures.md": measures,
+IN_FULL: Mapping[str, Callable[[], str]] = {
+    "measures.md": lambda: measures_index(site=True),
     "profiles.md": profiles,
     "codes.md": codes,
-    "rules.md": rules,
     "commands.md": commands,
-    "conformance.md": cards.full,
 }
+"""What the site has in place of an index."""
+
+ONLY_ON_SITE: Mapping[str, Callable[[], str]] = {
+    "rules.md": rules,
+    "score-cards.md": cards.full,
+    **{name: functools.partial(str, text) for name, text in reference().items()},
+    **{f"measures/{name}.md": functools.partial(measure, family) for name, family in FAMILIES.items()},
+}
+"""Pages that git ignores."""
 
 
-def write_full() -> None:
-    """Write the pages in full."""
-    (HERE / "full").mkdir(exist_ok=True)
-    for name, made in FULL.items():
-        (HERE / "full" / name).write_text(made(), "utf-8")
+INSTALLED = "."
+"""What pip installs, on every page: a clone. When a release is on the Python Package Index: treceval-py."""
+
+
+def with_install(text: str) -> str:
+    """Return a page whose commands with pip install `INSTALLED`, with the extras that they name."""
+    target = r"(?<=pip install )(?:\.|treceval-py|'(?:\.|treceval-py)(\[[\w,-]+\])')(?![\w/-])"
+    return re.sub(target, lambda found: f"'{INSTALLED}{found[1]}'" if found[1] else INSTALLED, text)
+
+
+def by_hand() -> list[Path]:
+    """Return the README and the pages that are written by hand."""
+    pages = [HERE.parent / "README.md", *HERE.rglob("*.md")]
+    made = {HERE / name for name in (*INDEXES, *ONLY_ON_SITE)}
+    return sorted(path for path in pages if path.exists() and path not in made)
+
+
+def write_for_site() -> None:
+    """Write the pages that git ignores."""
+    for name, made in ONLY_ON_SITE.items():
+        (HERE / name).parent.mkdir(exist_ok=True)
+        (HERE / name).write_text(made(), "utf-8")
 
 
 def main(arguments: Sequence[str]) -> str | None:
@@ -768,14 +843,15 @@ def main(arguments: Sequence[str]) -> str | None:
     if arguments not in ([], ["--check"]):
         return __doc__
     stale = []
-    for name, made in INDEXES.items():
-        page, text = HERE / name, made()
-        if arguments and (not page.exists() or page.read_text("utf-8") != text):
-            stale.append(f"docs/{name}")
-        elif not arguments:
+    pages = {HERE / name: made() for name, made in INDEXES.items()}
+    pages |= {page: with_install(page.read_text("utf-8")) for page in by_hand()}
+    for page, text in pages.items():
+        if page.exists() and page.read_text("utf-8") == text:
+            continue
+        if arguments:
+            stale.append(os.path.normpath(os.path.join("docs", os.path.relpath(page, HERE))).replace(os.sep, "/"))
+        else:
             page.write_text(text, "utf-8")
-    if not arguments:
-        write_full()
     return f"Not up to date: {', '.join(stale)}. Run make docs." if stale else None
 
 

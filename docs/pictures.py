@@ -1,16 +1,16 @@
-"""Draw the pictures of the gallery and of the README, by the commands that gallery.md shows.
+"""Draw the pictures of the gallery, the front page and the README, by the commands that gallery.md shows.
 
     python docs/pictures.py              draw all of them
     python docs/pictures.py NAME…        draw only these, such as compare report readme
     python docs/pictures.py --check      draw no files; exit with 1 if a terminal shows something else than its picture
 
-A picture NAME.svg shows the commands of the next block in a terminal. Other pictures show a file that a block wrote.
-Pages need Chromium, tables need pdflatex and pdftoppm.
+A picture NAME.svg shows the commands of the next block in a terminal, in the report's colours and in those of the
+reader's system, light or dark. Other pictures show a file that a block wrote. Pages need Chromium, tables need pdflatex
+and pdftoppm.
 """
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import io
 import os
@@ -34,10 +34,12 @@ from rich.text import Text
 HERE = Path(__file__).parent
 GALLERY = HERE / "gallery.md"
 PICTURES = HERE / "_static" / "pictures"
-README = "readme"
+PAGE_CSS = HERE.parent / "treceval_py" / "reporting" / "page.css"
+SPEED = "speed"
+BENCHMARKS = HERE.parent / "benchmarks" / "README.md"
 
 COLUMNS = 100
-"""Width of the terminals."""
+"""Width of the terminals; a picture is as wide as what it shows."""
 
 LINES: Mapping[str, int] = {"compare": 30, "queries": 17, "explain": 42, "board": 16, "gate": 14, "agree": 29}
 """How many lines of a long output a picture shows; an ellipsis stands for the others."""
@@ -58,6 +60,14 @@ SHOTS: Mapping[str, Shot] = {
     "report-dark": Shot("report.html", 1200, 800, "#two", "dark"),
     "overview": Shot("graded/overview.html", 1200, 1100),
 }
+
+FRONT: Mapping[str, Shot] = {
+    "readme": Shot("report.html", 960, 900),
+    "readme-dark": Shot("report.html", 960, 900, scheme="dark"),
+    "readme-narrow": Shot("report.html", 360, 620),
+    "readme-narrow-dark": Shot("report.html", 360, 620, scheme="dark"),
+}
+"""The report above all else, for wide and narrow screens."""
 
 PRINTED: Mapping[str, str] = {"latex": "paper.pdf"}
 """Pictures of pages of paper."""
@@ -121,9 +131,21 @@ def shown(command: str, folder: Path, columns: int = COLUMNS) -> str:
 
 
 HIGH, WIDE, EDGE, BAR = 19, 8.4, 18, 34
-GROUND, FRAME, INK = "#1d2230", "#3a4156", "#d8dee9"
-COLOURS: Mapping[int, str] = {1: "#ff7b72", 2: "#8fce7e", 3: "#e5c07b", 6: "#6cc5d9"}
+COLOURS: Mapping[int, str] = {1: "pin2", 2: "grade3", 3: "pin3", 6: "blue"}
+"""The report's names of a terminal's colours."""
 FONT = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace"
+
+
+def classes() -> str:
+    """Return the classes of a terminal, in the report's light colours and in its dark ones."""
+    light, dark = re.findall(r'data-theme="(?:light|dark)"\] \{(.*?)\}', PAGE_CSS.read_text("utf-8"), re.DOTALL)
+    rules = []
+    for block in (light, dark):
+        colours = dict(re.findall(r"--([\w-]+): (#\w+)", block))
+        rules.append(f".ground{{fill:{colours['card']};stroke:{colours['line']}}}.dot{{fill:{colours['line']}}}")
+        rules[-1] += f".ink{{fill:{colours['text']}}}.rule{{stroke:{colours['edge']}}}"
+        rules[-1] += "".join(f".c{number}{{fill:{colours[name]}}}" for number, name in COLOURS.items())
+    return f"<style>{rules[0]}@media(prefers-color-scheme:dark){{{rules[1]}}}</style>"
 
 
 def terminal(parts: Sequence[tuple[str, str]], most: int | None = None, columns: int = COLUMNS) -> str:
@@ -140,13 +162,14 @@ def terminal(parts: Sequence[tuple[str, str]], most: int | None = None, columns:
         ]
     if most is not None and len(lines) > most:
         lines = [*lines[:most], Text("…")]
-    wide = round(columns * WIDE + 2 * EDGE)
+    wide = round(max(len(line.plain) for line in lines) * WIDE + 2 * EDGE)
     high = BAR + len(lines) * HIGH + EDGE
     drawn = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">',
-        f'<rect x=".5" y=".5" width="{wide - 1}" height="{high - 1}" rx="8" fill="{GROUND}" stroke="{FRAME}"/>',
-        "".join(f'<circle cx="{20 + 18 * each}" cy="17" r="5" fill="{FRAME}"/>' for each in range(3)),
-        f'<g font-family="{FONT}" font-size="14" fill="{INK}">',
+        classes(),
+        f'<rect x=".5" y=".5" width="{wide - 1}" height="{high - 1}" rx="8" class="ground"/>',
+        "".join(f'<circle cx="{20 + 18 * each}" cy="17" r="5" class="dot"/>' for each in range(3)),
+        f'<g font-family="{FONT}" font-size="14" class="ink">',
     ]
     for number, line in enumerate(lines):
         drawn.append(_line(line, BAR + HIGH * number + 14))
@@ -164,12 +187,12 @@ def _line(line: Text, below: int) -> str:
     for start, text, style in _pieces(line):
         left, length = round(EDGE + start * WIDE, 1), round(len(text) * WIDE, 1)
         if set(text) == {"─"}:
-            rules += f'<path d="M{left} {below - 5}h{length}" stroke="{INK}" stroke-opacity=".5"/>'
+            rules += f'<path d="M{left} {below - 5}h{length}" class="rule"/>'
             continue
         look = ' font-weight="bold"' if style.bold else ""
         look += ' opacity=".6"' if style.dim else ""
         if style.color is not None and style.color.number is not None:
-            look += f' fill="{COLOURS[style.color.number]}"'
+            look += f' class="c{style.color.number}"'
         spans += f'<tspan x="{left}" textLength="{length}" lengthAdjust="spacingAndGlyphs"{look}>{escape(text)}</tspan>'
     return (f'<text y="{below}">{spans}</text>' if spans else "") + rules
 
@@ -205,11 +228,11 @@ def _chromium() -> Iterator[object]:
         opened.close()
 
 
-def photographed(url: str, shot: Shot, scale: float = 1.5, clear: bool = False) -> bytes:
+def photographed(url: str, shot: Shot) -> bytes:
     """Return a picture of a page."""
     with _chromium() as browser:
         view = {"width": shot.width, "height": shot.height}
-        context = browser.new_context(viewport=view, color_scheme=shot.scheme, device_scale_factor=scale)  # type: ignore[attr-defined]
+        context = browser.new_context(viewport=view, color_scheme=shot.scheme, device_scale_factor=1.5)  # type: ignore[attr-defined]
         tab = context.new_page()
         tab.goto(url)
         tab.wait_for_load_state("networkidle")
@@ -217,7 +240,7 @@ def photographed(url: str, shot: Shot, scale: float = 1.5, clear: bool = False) 
         tab.wait_for_timeout(800)
         top = tab.locator(shot.start).first.bounding_box()["y"] if shot.start != "body" else 0
         area = {"x": 0, "y": top, "width": shot.width, "height": shot.height}
-        picture: bytes = tab.screenshot(full_page=True, clip=area, omit_background=clear, animations="disabled")
+        picture: bytes = tab.screenshot(full_page=True, clip=area, animations="disabled")
         return picture
 
 
@@ -243,42 +266,48 @@ def printed_page(pdf: Path) -> bytes:
     return made.getvalue()
 
 
-TOGETHER = """<!doctype html><meta charset="utf-8"><style>
-body {{ margin: 0; width: 1100px; height: 560px; position: relative; }}
-img {{ position: absolute; border-radius: 8px; }}
-</style><img style="right: 0; top: 0; width: 598px; border: 1px solid #999" src="data:image/png;base64,{page}">
-<img style="left: 0; top: 66px; width: 488px" src="data:image/svg+xml;base64,{terminal}">"""
+# The chart of speed.
+
+PROGRAMS: Mapping[str, str] = {
+    "treceval": "treceval",
+    "pytrec_eval, whole process": "pytrec_eval",
+    "trec_eval 9.0.4": "trec_eval",
+    "ir_measures": "ir_measures",
+    "ranx": "ranx",
+}
+"""Rows of the benchmarks' first table, and what the chart calls them."""
 
 
-def together(folder: Path) -> bytes:
-    """Return the picture of the README: a comparison in a terminal, and its report. Its corners are clear."""
-    command = "treceval compare qrels.tsv runs/* -m nDCG@10 -m RR"
-    said = terminal([(command, shown(command, folder / "data", 62))], 20, 62)
-    page = photographed((folder / "report.html").as_uri(), Shot("report.html", 1196, 1116), 1)
-    drawn = folder / "readme.html"
-    drawn.write_text(
-        TOGETHER.format(page=base64.b64encode(page).decode(), terminal=base64.b64encode(said.encode()).decode()),
-        "utf-8",
+def times() -> dict[str, tuple[float, str]]:
+    """Return the seconds and the peak memory of each program for 7 million lines, as the benchmarks record them."""
+    rows = re.findall(
+        r"^\| ([^|]*) \| [\d.]+ \(([\d.]+) s\) \|.*\| ([\d,]+ MB) \|$", BENCHMARKS.read_text("utf-8"), re.M
     )
-    return clear_and_small(photographed(drawn.as_uri(), Shot("readme.html", 1100, 560), 2, clear=True))
+    recorded = {row: (float(seconds), memory) for row, seconds, memory in rows}
+    return {name: recorded[row] for row, name in PROGRAMS.items()}
 
 
-def clear_and_small(picture: bytes) -> bytes:
-    """Return a PNG with few colours whose clear parts stay clear; half-clear pixels become grey."""
-    import numpy as np
-    from PIL import Image
-
-    whole = Image.open(io.BytesIO(picture)).convert("RGBA")
-    drawn = whole.convert("RGB").quantize(230, dither=Image.Dither.NONE)
-    clearness = np.asarray(whole.getchannel("A")) // 32  # 0 is clear, 7 is not
-    places = np.where(clearness == 7, np.asarray(drawn), 240 + clearness).astype(np.uint8)
-    made = Image.fromarray(places)
-    palette = (drawn.getpalette() or [])[: 3 * 240]
-    made.putpalette([*palette, *[128] * (3 * 256 - len(palette))])
-    opacity = [255] * 240 + [each * 255 // 7 for each in range(7)]
-    stream = io.BytesIO()
-    made.save(stream, "PNG", optimize=True, transparency=bytes(opacity))
-    return stream.getvalue()
+def chart() -> str:
+    """Return the seconds of each program as bars, in the colours of the terminals."""
+    wide, row, left, room = 560, 36, 126, 190
+    bars = times()
+    longest = max(seconds for seconds, _ in bars.values())
+    drawn = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {66 + row * len(bars)}" width="{wide}">',
+        classes(),
+        f'<rect x=".5" y=".5" width="{wide - 1}" height="{65 + row * len(bars)}" rx="8" class="ground"/>',
+        '<g font-family="system-ui, sans-serif" font-size="17" class="ink">',
+        '<text x="18" y="33" font-weight="bold">A run of 7 million lines: time and memory</text>',
+    ]
+    for number, (name, (seconds, memory)) in enumerate(bars.items()):
+        top, long = 52 + row * number, round((wide - left - room) * seconds / longest, 1)
+        colour, weight = ("c6", "") if number else ("c2", ' font-weight="bold"')
+        drawn += [
+            f'<text x="{left - 10}" y="{top + 18}" text-anchor="end"{weight}>{name}</text>',
+            f'<rect x="{left}" y="{top + 1}" width="{long}" height="24" rx="2" class="{colour}"/>',
+            f'<text x="{left + long + 10}" y="{top + 18}"{weight}>{seconds:g} s · {memory}</text>',
+        ]
+    return "\n".join([*drawn, "</g>", "</svg>", ""])
 
 
 # All of them.
@@ -302,13 +331,16 @@ def drawn(folder: Path, wanted: Sequence[str] = ()) -> Iterator[tuple[str, bytes
                 yield file, (folder / file).read_bytes()
             else:
                 yield file, terminal(parts, LINES.get(name)).encode()
-    if not wanted or README in wanted:
-        yield f"{README}.png", together(folder)
+    if not wanted or SPEED in wanted:
+        yield f"{SPEED}.svg", chart().encode()
+    for name, shot in FRONT.items():
+        if not wanted or name in wanted:
+            yield f"{name}.png", small(photographed((folder / shot.file).as_uri(), shot))
 
 
 def stale(folder: Path) -> list[str]:
     """Return the pictures of terminals that are not what would be drawn now."""
-    others = {*SHOTS, *PRINTED, README}
+    others = {*SHOTS, *PRINTED}
     terminals = [name for block in blocks() for file in block.names if (name := Path(file).stem) not in others]
     return [
         file
@@ -320,7 +352,7 @@ def stale(folder: Path) -> list[str]:
 
 def main(arguments: Sequence[str]) -> str | None:
     """Draw pictures, or compare them; return what is wrong."""
-    known = {README, *(Path(file).stem for block in blocks() for file in block.names)}
+    known = {*FRONT, SPEED, *(Path(file).stem for block in blocks() for file in block.names)}
     if arguments != ["--check"] and not known.issuperset(arguments):
         return __doc__
     with tempfile.TemporaryDirectory() as folder:

@@ -58,7 +58,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, *, pages: bool = False) -> None:
         monkeypatch.setattr(f"treceval_py.grading.outputs.{module}.find_spec", found)
 
 
-def marks(run: float, claims: float, why: str = "the run was read and scored") -> Marks:
+def marks(run: float, claims: float, why: str = "the run was scored") -> Marks:
     """Return marks for a run (40 at most) and claims (60 at most); who has 50 passes."""
     items = (
         Mark("run", run, 40.0, why),
@@ -79,7 +79,7 @@ def scored(student: str, ap: float, ndcg: float, **more: object) -> Graded:
         student,
         f"class.zip/{student}",
         "scored",
-        files=(FileRead("run.txt", "run", "it is the only file whose lines are those of a run", 65536),),
+        files=(FileRead("run.txt", "run", "it is the only file with the lines of a run", 65536),),
         run="run.txt",
         kind="run",
         lines=5000,
@@ -209,8 +209,8 @@ LI = scored(
     0.5,
     run="runs/b.txt",
     files=(
-        FileRead("runs/b.txt", "run", "its lines are those of a run", 65536),
-        FileRead("runs/a.txt", "run", "its lines are those of a run", 65530),
+        FileRead("runs/b.txt", "run", "it has the lines of a run", 65536),
+        FileRead("runs/a.txt", "run", "it has the lines of a run", 65530),
         FileRead("report.docx", "report", "no number in it is a claim", 20480),
         FileRead("scan.pdf", "unread", "scan.pdf has no text layer", 409600),
     ),

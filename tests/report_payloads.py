@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.stats import t
 
 HOSTILE = "</script><script>alert(1)</script>"
 QUOTES = '"><img src=x onerror="alert(2)"> & \'x\''
 NAMES = ["bm25", "dense-é-日本語", HOSTILE, QUOTES, "{second}", "rrf(bm25, dense)", "a-name-that-is-long-" * 3, "zero"]
 MEASURES = ["AP", "nDCG@10", "P@10", "RR", "R@100"]
-CRITICAL = [[1.0, 0.0], [0.5, 2.1], [0.1, 2.9], [0.05, 3.2], [0.01, 3.8], [0.001, 4.4]]
-PLAN = {"tail": float(norm.isf(t.sf(3.2, 99))), "power": float(norm.isf(0.2))}
+CRITICAL = 3.2
 
 
 def drawn_payload(
@@ -48,7 +47,7 @@ def drawn_payload(
     recall = np.array([np.log1p(depth) / np.log1p(1000) * (0.6 + 0.3 * run / runs) for run in range(runs)])
     third = max(1, queries // 3)
     return {
-        "v": 2,
+        "v": 3,
         "title": f"Eight runs {HOSTILE}",
         "version": "1.0.0",
         "command": f"treceval report qrels '{HOSTILE}' -o report.html",
@@ -58,9 +57,7 @@ def drawn_payload(
         "confidence": 0.95,
         "power": 0.8,
         "margin": None,
-        "resamples": 10000,
         "seed": 0,
-        "finding": [f"{HOSTILE} has the highest AP, {means[0].max():.4f}.", "It is better than the others."],
         "methods": ["Differences are tested with paired t statistics."],
         "notes": [f"3 queries are missing: {HOSTILE}, 302, 303."],
         "reproduce": ["treceval report qrels.robust04.txt runs/*.gz -o report.html --seed 1"],
@@ -83,8 +80,12 @@ def drawn_payload(
                 "high": (means + half)[place].tolist(),
                 "values": [[None if np.isnan(x) else x for x in row] for row in values[place].tolist()],
                 "left_out": 0,
-                "crit": CRITICAL if queries > 1 else [],
-                "plan": PLAN if queries > 1 else {"tail": None, "power": PLAN["power"]},
+                "bounds": [0, 1],
+                "finding": [
+                    [int(means[place].argmax()), f" has the highest {MEASURES[place]}, {means[place].max():.4f}."],
+                    [0, " is not significantly better than ", runs - 1, "."],
+                ],
+                "pairs": _pairs(values[place]) if runs > 1 else None,
                 "student": {str(n): float(t.isf(0.05 / 4 / 2, n - 1)) for n in range(2, queries + 1)},
                 "ties": [[mean, mean + 0.001, 3] for mean in means[place].tolist()] if documents else None,
                 "unj": [[mean / 2, min(1, mean * 2)] for mean in means[place].tolist()] if documents else None,
@@ -109,6 +110,25 @@ def drawn_payload(
         else None,
         "passages": {"relevant-0": f"A passage {HOSTILE}"} if texts else {},
     }
+
+
+def _pairs(values: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, Any]:
+    """Return statistics of all pairs of runs; p-values are 1 in 1,000 or 1 in 2, whether a difference is significant."""
+    found: dict[str, list[Any]] = {"won": [], "lost": [], "error": [], "p": [], "needed": []}
+    for run, row in enumerate(values):
+        for other in values[:run]:
+            each = (row - other)[~np.isnan(row)]
+            found["won"].append(int(np.sum(each > 0)))
+            found["lost"].append(int(np.sum(each < 0)))
+            if len(each) > 1:
+                error = float(each.std(ddof=1) / np.sqrt(len(each)))
+                found["error"].append(error)
+                found["p"].append(1 if abs(each.mean()) > CRITICAL * error else 500)
+                found["needed"].append(320)
+    if not found["error"]:
+        return {"won": found["won"], "lost": found["lost"]}
+    resolution = CRITICAL * float(np.median(found["error"]))
+    return {"critical": CRITICAL, "resolution": resolution, "resamples": 999, **found}
 
 
 def _documents(drawn: np.random.Generator, runs: int, documents: int) -> dict[str, Any]:

@@ -203,7 +203,7 @@ def test_one_query_tests_nothing_and_one_run_is_a_board(tmp_path: Path, runs: Pa
     found = board(many(tmp_path / "one", np.array([[1], [5]])), tmp_path / "one", "P@10")
     assert [(run.means, run.letters, run.ranks) for run in found.runs] == [((0.5,), "", None), ((0.1,), "", None)]
     assert (math.isnan(found.critical), math.isnan(found.runs[0].low)) == (True, True)
-    assert found.notes == ("there is one query, so that nothing can be tested.",)
+    assert found.notes == ("there is only one query, so nothing can be tested.",)
     two = board(many(tmp_path / "two", np.array([[1, 2], [5, 6]])), tmp_path / "two", "P@10")
     assert [(run.letters, run.ranks) for run in two.runs] == [("a", (1, 1)), ("b", (2, 2))]  # by 0.4 in both
     assert (two.notes, math.isnan(two.critical)) == ((), False)
@@ -304,7 +304,7 @@ def test_values_without_a_mean_or_a_deviation_are_refused(
         assert [run.name for run in found.runs] == (["third"] if abs(value) > 1e100 else ["first", "second", "third"])
         said[value] = [error.message.replace(f"{runs}/", "") for error in found.errors]
         # A measure of one's own is computed each time.
-        assert found.notes[0] == "nothing is kept for the next time: board_test_boundless may change without notice."
+        assert found.notes[0] == "results are not cached: board_test_boundless may change without notice."
         assert not (runs / CACHE_NAME).exists()
     assert said == snapshot
 

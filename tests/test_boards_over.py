@@ -77,10 +77,10 @@ def test_each_collection_counts_alike_whatever_its_number_of_queries() -> None:
         ("a", pytest.approx((1 + 0.2) / 2)),
         ("b", pytest.approx((0 + 0.4) / 2)),
     ]
-    assert found.notes == ("small has one query, whose error is not known: it counts as 0.",)
+    assert found.notes == ("small has one query, so the error is unknown and counts as 0.",)
     assert board_over(values, resampled="collections").notes == ()
     alone = board_over(dict.fromkeys(("x", "y"), values["small"]))
-    assert alone.notes == ("x, y have one query, whose error is not known: it counts as 0.",)
+    assert alone.notes == ("x, y have one query, so the error is unknown and counts as 0.",)
     assert [run.ranks is None for run in board_over({"x": values["small"]}).runs] == [True, True]
 
 
@@ -168,7 +168,7 @@ def test_one_collection_has_its_queries_resampled_only_over_those_of_all_runs() 
     assert (found.resampled, found.runs[0].averages) == ("queries", (pytest.approx(1.6 / 3),))
     assert found.notes == (
         "x: 1 query that some runs lack is left out (4).",
-        "there is one collection, so the bootstrap is over its queries alone.",
+        "there is only one collection, so the bootstrap is over its queries.",
     )
     values["x"]["b"].pop("3")
     (note,) = board_over(values, resampled="queries").notes
@@ -412,7 +412,7 @@ def test_what_a_folder_does_not_stand_for_is_named(tmp_path: Path) -> None:
     (runs / "gone.run").symlink_to("nowhere")
     (note,) = passed_over([runs, runs / "a.run"], without=[runs / "qrels.txt", None])
     assert note == (
-        "in folder runs 6 entries are not taken for a run: .DS_Store (hidden), README.md (a text about the folder), "
+        "in folder runs 6 entries are skipped: .DS_Store (hidden), README.md (a text about the folder), "
         "a.run.json (about a.run), gone.run (a link to nothing), link.run (a link to another file here) and 1 more."
     )
 
@@ -422,4 +422,4 @@ def test_commands_note_what_they_pass_over(folder: Path, name: str) -> None:
     (folder / "cars" / "runs" / "old").mkdir()
     arguments = [folder / "cars/qrels/test.tsv", folder / "cars/runs", "-m", "RR"]
     _, out, _ = treceval(name, *arguments, *(["--no-cache"] if name == "board" else []))
-    assert "in folder runs 1 entry is not taken for a run: old (a folder)." in out
+    assert "in folder runs 1 entry is skipped: old (a folder)." in out

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from findings import brief, briefs, words
+from refused import refusal
 from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
@@ -20,7 +21,7 @@ DATA = Path(__file__).parent.parent / "data"
 
 
 def checked(lines: bytes, qrels: bytes | None = None, **options: Any) -> Checked:
-    return check(io.BytesIO(lines), None if qrels is None else io.BytesIO(qrels), **options)
+    return check(None if qrels is None else io.BytesIO(qrels), io.BytesIO(lines), **options)
 
 
 def told(found: Checked) -> list[tuple[int, int, str]]:
@@ -104,7 +105,7 @@ TRUE_OF_ROBUST = {
 @pytest.mark.parametrize("name", TRUE_OF_ROBUST)
 def test_the_runs_of_robust_2003_give_what_is_true_of_them(name: str) -> None:
     folder = SHARED / "robust03"
-    assert told(check(folder / name, folder / "qrels.txt.gz")) == TRUE_OF_ROBUST[name]
+    assert told(check(folder / "qrels.txt.gz", folder / name)) == TRUE_OF_ROBUST[name]
 
 
 @needs_shared
@@ -279,7 +280,7 @@ def test_the_kind_of_a_file_is_recognised() -> None:
 
 @pytest.mark.parametrize("qrels", [None, b"1 0 a 1\n"])
 def test_a_file_that_is_not_there_is_a_finding_whatever_is_selected(qrels: bytes | None) -> None:
-    found = check("no/such/run.txt", None if qrels is None else io.BytesIO(qrels), select=["R1"])
+    found = check(None if qrels is None else io.BytesIO(qrels), "no/such/run.txt", select=["R1"])
     assert [str(each) for each in found.findings] == ["no/such/run.txt: error F002: no such file. Check the name."]
     assert (found.kind, found.lines, found.shape, found.unread) == (None, 0, None, "F002")
 
@@ -289,7 +290,7 @@ def test_findings_beyond_the_most_are_counted() -> None:
     assert [each.line for each in found.findings if each.code == "R104"] == [1, 2, 3]
     assert (found.counts["R104"], found.errors, found.warnings) == (200, 200, 0)
     commented = checked(b"# c\n" + b"1 Q0 a 1 nan t\n" * 1000, most=1)
-    assert repr(commented) == "<Checked '<file>': 1,000 errors, 0 warnings, 1 notes in 1,001 lines>"
+    assert repr(commented) == "<Checked '<file>': 1,000 errors, 0 warnings, 1 note in 1,001 lines>"
 
 
 @pytest.mark.parametrize(
@@ -389,5 +390,19 @@ def parts_of(example: str) -> tuple[bytes, bytes | None]:
 def test_the_example_of_a_code_gives_its_finding(code: str) -> None:
     lines, qrels = parts_of(CODES[code].example)
     kind = KIND_OF.get(code, "qrels" if code.startswith("Q") else None)
-    found = check(io.BytesIO(lines), None if qrels is None else io.BytesIO(qrels), kind=kind)
+    found = check(None if qrels is None else io.BytesIO(qrels), io.BytesIO(lines), kind=kind)
     assert code in found.counts
+
+
+def test_judgments_come_first_and_one_argument_is_checked_alone(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1.0 t\n")
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    assert "X202" in check(qrels, run).counts
+    assert check(None, run) == check(run) == check(run=run)
+    assert check(run).kind.name == "run"  # type: ignore[union-attr]
+    assert check(qrels).kind.name == "qrels"  # type: ignore[union-attr]
+    assert refusal(check) == "EvaluationError: there is nothing to check. Give judgments, a run, or both."
+    assert refusal(check, run, qrels).endswith(
+        "this is a run, not judgments. Are the two files swapped? The order is QRELS RUN."
+    )

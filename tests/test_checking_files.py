@@ -238,7 +238,7 @@ def test_that_it_is_mended_is_not_said_of_what_is_not() -> None:
 def checked(
     lines: bytes, qrels: bytes | None = None, *, kind: str | None = None, select: tuple[str, ...] = ()
 ) -> Checked:
-    return check(io.BytesIO(lines), None if qrels is None else io.BytesIO(qrels), kind=kind, select=select)
+    return check(None if qrels is None else io.BytesIO(qrels), io.BytesIO(lines), kind=kind, select=select)
 
 
 def codes(found: Checked) -> list[str]:
@@ -316,7 +316,7 @@ def test_a_run_is_looked_at_beside_beir_s_judgments(tmp_path: Path) -> None:
 
 def test_judgments_that_are_not_there_are_refused() -> None:
     with pytest.raises(te.errors.InputError, match=r"^no/such/qrels\.txt: no such file\. Check the name\.$"):
-        check(io.BytesIO(CLEAN), "no/such/qrels.txt")
+        check("no/such/qrels.txt", io.BytesIO(CLEAN))
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_judgments_that_are_not_there_are_refused() -> None:
 def test_other_judgments_than_of_relevance_are_refused(judgments: te.data.Preferences | te.data.JudgmentGroups) -> None:
     said = r"^judged\.txt: a run can only be checked against relevance judgments \(qrels\)\.$"
     with pytest.raises(te.errors.EvaluationError, match=said):
-        check(io.BytesIO(CLEAN), judgments)  # type: ignore[arg-type]
+        check(judgments, io.BytesIO(CLEAN))  # type: ignore[arg-type]
 
 
 def test_a_file_that_is_named_twice_is_not_mended_in_place_twice(tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ def test_what_is_ignored_is_not_looked_for() -> None:
         ("MOST_SPELLED", 2, judged("Q1", "Q2"), run({"x": ["a"], "q1": ["a"], "q2": ["a"]}), "query 'q1' is not"),
         ("MOST_SPELLED", 1, judged("Q1", "Q2"), run({"x": ["a"], "q1": ["a"], "q2": ["a"]}), "none of 3 queries"),
         ("MOST_COMPARED", 3, ONE, run({"1": ["C"], "2": ["y"]}), "'C' is not judged, but 'c' is"),
-        ("MOST_COMPARED", 2, ONE, run({"1": ["C"], "2": ["y"]}), "Is the run on another collection"),
+        ("MOST_COMPARED", 2, ONE, run({"1": ["C"], "2": ["y"]}), "Is the run for another collection"),
     ],
 )
 def test_work_has_limits(

@@ -54,7 +54,7 @@ def test_each_option_is_in_help_once_and_the_most_used_come_first(name: str) -> 
 def test_a_group_has_a_title_and_trec_evals_long_names_are_left_out() -> None:
     text = help_of("score", "--help")
     titles = re.findall(r"(?m)^(\w.*):$", text)
-    assert titles == ["Options used most", "Scoring", "Reading files", "Output", "Other options"]
+    assert titles == ["Options used most", "Scoring", "Reading files", "Output"]
     assert "  -l, --level N " in text
     assert "--level_for_rel" not in text
     assert treceval(["--level_for_rel", "x", "q.txt", "r.txt"]).err.startswith(b"treceval: Invalid value for '-l'")

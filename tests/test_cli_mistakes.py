@@ -26,24 +26,24 @@ FILES = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def write_files(folder: Path) -> None:
+    """Write the files that the lines name."""
     for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
+        (folder / name).write_text(text)
     for name in ("runs", "empty"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "runs" / "a.txt").write_text(RUN)
-    (tmp_path / "runs" / "b.txt").write_text(FILES["other.txt"])
-    return tmp_path
+        (folder / name).mkdir()
+    (folder / "runs" / "a.txt").write_text(RUN)
+    (folder / "runs" / "b.txt").write_text(FILES["other.txt"])
 
 
 @pytest.mark.parametrize("kind", MISTAKES)
 def test_a_first_mistake_gets_a_message_that_says_what_to_type(
-    kind: str, folder: Path, snapshot: SnapshotAssertion
+    kind: str, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
+    write_files(tmp_path)
     seen = {}
     for line in MISTAKES[kind]:
-        done = treceval(shlex.split(line), folder=folder)
+        done = treceval(shlex.split(line), folder=tmp_path)
         shown = [f"> {text}" for text in done.out.decode().splitlines()[:2] if text]
         seen[f"treceval {line}"] = "\n    ".join([f"[{done.status}]", *done.err.decode().splitlines(), *shown])
     assert table(seen) == snapshot

@@ -159,7 +159,7 @@ def test_one_query_is_compared_without_tests() -> None:
     assert np.isnan(found["RR"].differences[0].tests["simultaneous"].p)
     assert np.isnan(found["RR"].differences[0].needed)
     assert (found.runs, found["RR"].anova) == (("run 1", "run 2"), None)
-    assert found.notes == ("there is one query, so that nothing can be tested.",)
+    assert found.notes == ("there is only one query, so nothing can be tested.",)
     assert "nan" not in str(found).lower()
 
 
@@ -418,8 +418,20 @@ def test_options_of_scoring_are_refused_where_nothing_is_scored(snapshot: Snapsh
     results = [te.evaluate(QRELS, run, "map") for run in RUNS[:2]]
     infinite = np.where(np.arange(30)[:, None] == 3, np.inf, results[0].matrix)
     large = dataclasses.replace(results[0], matrix=infinite, _rows={})
-    given = ({"runs": results, "complete": True}, {"qrels": QRELS, "runs": results}, {"runs": [large, large]})
+    other = {"qrels": {"301": {"a": 1}}, "runs": results}
+    given = ({"runs": results, "complete": True}, other, {"runs": [large, large]})
     assert [refusal(te.compare, **each).replace(str(HOME), "") for each in given] == snapshot
+
+
+def test_judgments_may_stand_before_results_that_were_made_with_them() -> None:
+    results = [te.evaluate(QRELS, run, "map") for run in RUNS[:2]]
+    alone, with_judgments = te.compare(results), te.compare(QRELS, results, ["AP"])
+    assert alone.runs == with_judgments.runs
+    assert alone["map"].means.tolist() == with_judgments["AP"].means.tolist()
+    assert te.compare([te.evaluate({"1": {"a": 1}}, run, "AP") for run in [{"1": {"a": 1.0}}] * 2]).runs == (
+        "run 1",
+        "run 2",
+    )
 
 
 def test_a_set_of_measures_is_compared_but_for_those_without_numbers_of_queries(snapshot: SnapshotAssertion) -> None:

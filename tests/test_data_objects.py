@@ -241,7 +241,7 @@ def test_whether_whole_numbers_are_judgments_or_scores_is_guessed_as_for_files(t
 def test_a_run_in_memory_is_checked_as_the_lines_of_its_file(tmp_path: Path) -> None:
     tied = {"7": {"119": 1.0, "108": 1.0, "zz": 1.0}, "99": {"a": 1.0}}
     te.write_run(tied, tmp_path / "run", tag="run")
-    of_file, of_data = te.check(tmp_path / "run", QRELS), te.check(RUNS["pandas"](tied), JUDGMENTS)
+    of_file, of_data = te.check(QRELS, tmp_path / "run"), te.check(JUDGMENTS, RUNS["pandas"](tied))
     assert of_data.file == "<run>"
     assert [each.code for each in of_data.findings] == [each.code for each in of_file.findings] != []
     assert te.check(JUDGMENTS).kind.name == "qrels"  # type: ignore[union-attr]
@@ -277,13 +277,22 @@ def test_names_are_the_same_in_frames_lines_of_json_and_parquet(name: str, tmp_p
 
 @pytest.mark.parametrize("make", [pd.DataFrame, polars.DataFrame, lambda columns: columns])
 def test_two_columns_that_could_both_be_it_are_refused(make: Any) -> None:
-    # PyTerrier's frames have both; docid is the number within its index
-    frame = make({"qid": ["1"], "docid": [0], "docno": ["d0"], "score": [1.0]})
-    message = r"columns 'docid' and 'docno',? ?(which)? could both be the document id\. Rename or drop"
+    frame = make({"qid": ["1"], "docid": [0], "doc_id": ["d0"], "score": [1.0]})
+    message = r"columns 'docid' and 'doc_id',? ?(which)? could both be the document id\. Rename or drop"
     with pytest.raises(te.errors.DataError, match=message):
         te.Run(frame)
     if not isinstance(frame, dict):
-        assert te.Run.from_frame(frame, docid="docno").to_dict() == {"1": {"d0": 1.0}}
+        assert te.Run.from_frame(frame, docid="doc_id").to_dict() == {"1": {"d0": 1.0}}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, polars.DataFrame, lambda columns: columns])
+def test_the_docid_of_pyterrier_is_the_index_s_number_of_the_document_that_docno_names(make: Any) -> None:
+    # the columns of a retriever of PyTerrier 0.13 that adds texts
+    columns = {"qid": ["1"], "docid": [0], "docno": ["d0"], "rank": [0], "score": [1.0], "query": ["q"], "text": ["t"]}
+    assert te.Run(make(columns)).to_dict() == {"1": {"d0": 1.0}}
+    assert te.Qrels(make({"qid": ["1"], "docno": ["d0"], "docid": [0], "label": [2]})).to_dict() == {"1": {"d0": 2}}
+    with pytest.raises(te.errors.DataError, match="could both be the document id"):
+        te.Run(make({**columns, "doc_id": ["d0"]}))
 
 
 def test_two_fields_that_could_both_be_it_are_refused_in_files_too(tmp_path: Path) -> None:
@@ -527,7 +536,7 @@ FIT: dict[str, dict[str, Any]] = {
     "compare": {"qrels": FINE, "runs": [FINE, FINE], "measures": "map", "resamples": 9},
     "gating.gate": {"qrels": FINE, "baseline": FINE, "candidate": FINE, "measures": "map"},
     "board": {"qrels": FINE, "runs": ["run"], "resamples": 9},
-    "check": {"source": "run", "qrels": "qrels"},
+    "check": {"qrels": "qrels", "run": "run"},
     "fuse": {"runs": [FINE, FINE]},
     "fusing.tune_fusion": {"runs": [FINE, FINE], "qrels": FINE},
     "convert": {"source": FINE, "target": "x"},
@@ -613,9 +622,8 @@ def in_row(given: Any) -> Any:
         ([[7], [8, 9]], [[7, 8], [5, 6]], "dict(enumerate(…))", by_query, 1 / 2),
         ([[["d1", 1]]], [[["d2", 0.5], ["d1", 0.4]]], "dict(enumerate(…))", by_query, 1 / 2),
         ([{"d1": 1}], [{"d2": 0.5, "d1": 0.4}], "dict(enumerate(…))", by_query, 1 / 2),
-        ([[0, 1], [1, 0]], [[0.9, 0.8], [0.7, 0.6]], "give both as np.array(…).", in_array, 3 / 4),
         ([[0, 1, 0, 0]], [[9, 8, 7, 6]], "give both as np.array(…).", in_array, 1 / 2),
-        ([0, 1, 0], [0.9, 0.8, 0.7], "give both as np.array([…]).", in_row, 1 / 2),
+        ([0, 1, 0], [9, 8, 7], "give both as np.array([…]).", in_row, 1 / 2),
     ],
 )
 def test_a_list_of_queries_is_refused_with_the_form_that_works(
@@ -624,16 +632,47 @@ def test_a_list_of_queries_is_refused_with_the_form_that_works(
     with pytest.raises(te.errors.DataError) as caught:
         te.evaluate(qrels, run, ["RR"])
     assert caught.value.todo.endswith(todo if "np" in todo else f"such as {todo}.")
-    with pytest.raises(te.errors.DataError):
-        te.evaluate(follow(qrels), run, ["RR"])  # both are needed
+    if follow is by_query:
+        with pytest.raises(te.errors.DataError):
+            te.evaluate(follow(qrels), run, ["RR"])  # both are needed
     assert te.evaluate(follow(qrels), follow(run), ["RR"]).mean["RR"] == rr
 
 
-def test_rows_of_numbers_are_refused_where_the_third_of_a_run_is_a_query() -> None:
-    # A row of three whole numbers is (qid, docid, value); three scores are not, and the run says so.
-    with pytest.raises(te.errors.DataError, match=r"give both as np\.array\(…\)"):
-        te.evaluate([[0, 1, 0]], [[0.9, 0.8, 0.7]], ["RR"])
-    assert te.evaluate(np.array([[0, 1, 0]]), np.array([[0.9, 0.8, 0.7]]), ["RR"]).mean["RR"] == 1 / 2
+@pytest.mark.parametrize(
+    ("labels", "scores", "rr"),
+    [
+        ([[0, 1], [1, 0]], [[0.9, 0.8], [0.7, 0.6]], 3 / 4),
+        ([[0, 1, 0]], [[0.9, 0.8, 0.7]], 1 / 2),
+        ([0, 1, 0], [0.9, 0.8, 0.7], 1 / 2),
+        ((0, 1, 0), (0.9, 0.8, 0.7), 1 / 2),
+        (np.array([0, 1, 0]), np.array([9, 8, 7]), 1 / 2),
+        ([0, 1, 0], np.array([[9, 8, 7]]), 1 / 2),
+        ([[True, False], [0, 0, 1]], [[0.5, 0.6], [0.9, 0.8, 0.7]], (1 / 2 + 1 / 3) / 2),
+        ([[1, 0, 0], [0, 1, 0]], [[1, 2, 0.5], [2.5, 2, 1]], 1 / 2),
+    ],
+)
+def test_labels_and_scores_can_be_lists_as_in_scikit_learn(labels: Any, scores: Any, rr: float) -> None:
+    assert te.evaluate(labels, scores, ["RR"]).mean["RR"] == pytest.approx(rr)
+
+
+def test_lists_have_the_ndcg_of_scikit_learn() -> None:
+    sklearn = pytest.importorskip("sklearn.metrics")
+    labels, scores = [[1, 0, 1], [0, 2, 1]], [[0.1, 0.2, 0.3], [0.5, 0.4, 0.9]]
+    ours = te.evaluate(labels, scores, ["nDCG@2"]).mean["nDCG@2"]
+    assert ours == pytest.approx(sklearn.ndcg_score(labels, scores, k=2), abs=1e-12)
+
+
+def test_each_label_needs_a_score() -> None:
+    for labels, scores in (([[0, 1, 1]], [[0.5, 0.4]]), ([[0, 1]], [[0.5, 0.4], [0.5, 0.4]])):
+        with pytest.raises(
+            te.errors.DataError, match=r"row [12] has [320] labels and 2 scores\. Give a score for each label"
+        ):
+            te.evaluate(labels, scores, ["RR"])
+
+
+def test_rows_of_whole_numbers_and_a_score_stay_rows() -> None:
+    # query 1, documents 5 and 6: the relevant one is second
+    assert te.evaluate([[1, 5, 0], [1, 6, 1]], [[1, 5, 0.9], [1, 6, 0.8]], ["RR"]).mean["RR"] == 1 / 2
 
 
 @pytest.mark.parametrize(

@@ -129,12 +129,12 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str, str]] = {
     "leading zeros": (documents(lambda docid: docid.replace("-0", "-")), "X205", "leading zeros"),
     "the number alone": (documents(lambda docid: docid[4:]), "X205", "the text before the number"),
     "other punctuation": (documents(lambda docid: docid.replace("-", "_")), "X205", "punctuation"),
-    "another collection": (documents(lambda docid: f"x{int(docid[4:]) * 7919}y"), "X205", "on another collection"),
+    "another collection": (documents(lambda docid: f"x{int(docid[4:]) * 7919}y"), "X205", "for another collection"),
     "mixed queries": (lambda lines: rotated(lines, 7), "X206", "are the query ids the same?"),
     "other queries": (
         queries(lambda qid: f"topic{int(qid[1:]) + 500}"),
         "X201",
-        "Are the judgments those of this run?",
+        "Are these the judgments for this run?",
     ),
     "queries without zeros": (queries(lambda qid: f"q{int(qid[1:])}"), "X204", "Write query ids as in the judgments."),
     "queries as numbers": (queries(lambda qid: qid[1:]), "X201", "Write query ids as in the judgments."),
@@ -229,7 +229,7 @@ def test_what_is_noted_is_found_by_check(case: Case) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", te.errors.SuspectRunWarning)
         noted = {sign.code for sign in te.evaluate(qrels, run, "map", complete=True).signs}
-    assert noted <= set(check(run, qrels).counts)
+    assert noted <= set(check(qrels, run).counts)
     alone = {code for code in noted if code.startswith("R")} - {"R132"}
     assert alone <= set(check(run).counts)
 
@@ -352,7 +352,7 @@ def test_public_cases_are_noted_as_they_should(name: str, said: list[str]) -> No
         warnings.simplefilter("ignore", te.errors.SuspectRunWarning)
         results = te.evaluate(folder / f"{name}.qrels", folder / f"{name}.run", ["map"])
     assert [part in sign.text for part, sign in zip(said, results.signs, strict=True)] == [True] * len(said)
-    found = check(folder / f"{name}.run", folder / f"{name}.qrels").counts
+    found = check(folder / f"{name}.qrels", folder / f"{name}.run").counts
     assert {sign.code for sign in results.signs} <= set(found)
     assert "R129" not in found or said
 
@@ -472,7 +472,7 @@ def test_of_few_judgments_a_twentieth_must_be_among_the_first_ten(
         qrels[qid] = {docid: 1, **{f"other{number}": 1 for number in range(1, judged)}}
     assert ("X206" in codes(qrels, lines)) is there
     text = "".join(f"{qid} Q0 {docid} {rank} {score} t\n" for qid, docid, rank, score in lines)
-    assert ("X206" in check(io.BytesIO(text.encode()), qrels).counts) is there
+    assert ("X206" in check(qrels, io.BytesIO(text.encode())).counts) is there
 
 
 def test_judgments_can_show_that_ascending_scores_are_right() -> None:

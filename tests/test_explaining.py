@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from command import Done, treceval
 from mistakes import AP_1, AP_2, LABELS, LISTS
 from random_runs import random_pair
 from rankings import closed
+from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 from test_scoring_profiles import PROFILE_OF, QRELS, ROWS, RUN, Row, expressible, label, lines_with_ranks
 
@@ -122,9 +124,9 @@ MISTAKES: list[tuple[Any, str, dict[str, Any], str, float | None]] = [
     (NUMBERS, f"AP={(1 / 4 + 2 / 5) / 2:.4f}", {}, "document ids taken for scores", 3),
     # q1: y c b a x, ranks 3 and 4; q2: a b c, ranks 1 and 2.
     (None, f"AP={((1 / 3 + 2 / 4) / 3 + 1) / 2:.4f}", {}, "sorted by ascending score", 3),
-    (DEEP, f"AP={1 / 3 / 3:.4f}", {}, "of a ranking the first 10 documents count", None),
+    (DEEP, f"AP={1 / 3 / 3:.4f}", {}, "in each ranking the first 10 documents count", None),
     (DEEP, f"AP={1 / 3 / 3:.4f}", {}, "cutoff 10", None),
-    (DEEP, f"AP={(1 / 3 + 2 / 17) / 3:.4f}", {}, "of a ranking the first 20 documents count", None),
+    (DEEP, f"AP={(1 / 3 + 2 / 17) / 3:.4f}", {}, "in each ranking the first 20 documents count", None),
     (DEEP, f"AP={(1 / 3 + 2 / 17) / 3:.4f}", {}, "cutoff 20", None),
     (None, f"nDCG={(gain(0, 1, 1) / gain(1, 1, 1) + gain(0, 1, 1) / gain(1, 1)) / 2:.4f}", {}, "grades as 0 and 1", 2),
     (None, f"nDCG={(gain(0, 3, 1) / gain(3, 1, 1) + gain(0, 7, 1) / gain(7, 1)) / 2:.4f}", {}, EXPONENTIAL, None),
@@ -174,7 +176,7 @@ def test_what_nothing_gives_has_the_three_nearest(tmp_path: Path) -> None:
     assert len({match.outcome.mean for match in found.nearest}) == len(distances) == 3
     assert found.tried > 50
     files(tmp_path)
-    said = r"^0\.1234 is given by none of the \d+ ways that were tried\. Nearest:\n(  0\.\d{6}  .+\n){3}\n"
+    said = r"^0\.1234 is not reproduced by any of the \d+ ways tried\. Nearest:\n(  0\.\d{6}  .+\n){3}\n"
     assert re.search(said, explained(tmp_path, "--claim", "AP=0.1234"), re.MULTILINE)
 
 
@@ -608,3 +610,15 @@ def test_a_walk_can_begin_where_all_judged_queries_are_averaged(tmp_path: Path) 
     walk = explained(tmp_path, "-c", "-m", "AP", "--against", "ir_measures").partition("From trec_eval-10 -c")[2]
     assert "a judged query that the run lacks" not in walk
     assert "scores are compared as: 64 → 32" in walk
+
+
+def test_claims_are_a_dictionary_too() -> None:
+    qrels, run = {"1": {"a": 1}, "2": {"a": 1}, "3": {"b": 1}}, {qid: {"b": 1.0, "a": 0.5} for qid in "123"}
+    # RR: 1/2, 1/2, 1; their mean is 2/3
+    for written, value in (("RR=0.667", 0.667), ("RR=66.7%", "66.7%"), ("RR=0.6670", "0.6670"), ("RR=0.00001", 1e-5)):
+        by_name = te.explain(qrels, run, claims={"RR": value}).measures[0]
+        assert by_name.claim == te.explain(qrels, run, claims=written).measures[0].claim
+    (measure,) = te.measuring.parse_measures("nDCG(gain=exp)@10")
+    assert te.explain(qrels, run, claims={measure: np.float32(0.5)}).measures[0].claim.text == "0.5"
+    for value in (None, True, math.nan, [0.5]):
+        assert refusal(te.explain, qrels, run, claims={"RR": value}).endswith("Give a number, or text such as 34.98%.")

@@ -193,9 +193,9 @@ CLAIMS: dict[str, tuple[str, Callable[[Pair], float]]] = {
         "nDCG@10", lambda of: mean(of, lambda ranking, labels: ndcg(ranking, labels, gain=exponential))),
     "discount of Järvelin and Kekäläinen 2002, base 2": (
         "nDCG@10", lambda of: mean(of, lambda ranking, labels: ndcg(ranking, labels, discount=jk))),
-    "of two documents with equal scores, first comes the one with the smaller id, byte by byte": (
+    "documents with equal scores are ranked by id, smallest first, byte by byte": (
         "nDCG@10", lambda of: mean(of, ndcg, lambda scores: sorted(sorted(scores), key=lambda docid: -scores[docid]))),
-    "of two documents with equal scores, first comes the one on the earlier line": (
+    "documents with equal scores keep the order of their lines": (
         "AP", lambda of: mean(of, average_precision, lambda scores: sorted(scores, key=lambda docid: -scores[docid]))),
     "the median of the queries, not the mean": (
         "AP", lambda of: statistics.median(values(of, average_precision).values())),
@@ -351,7 +351,7 @@ def test_the_ways_that_are_tried_are_known(measure: str, snapshot: SnapshotAsser
 def test_a_way_needs_what_it_is_about() -> None:
     # Of 51 documents 50 are a part, and of 12 queries 10 with more than one left out.
     found = ways("AP")
-    assert [each.split("first ")[1] for each in found if "of a ranking the first" in each] == [
+    assert [each.split("first ")[1] for each in found if "in each ranking the first" in each] == [
         "10 documents count", "20 documents count", "50 documents count",
     ]  # fmt: skip
     assert [each for each in found if "only the first" in each] == ["3! only the first 10 queries of the run"]

@@ -91,7 +91,7 @@ RUNS = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
 
 @pytest.mark.filterwarnings("ignore::treceval_py.errors.TrecevalWarning")
 def test_each_query_of_the_fused_run_has_the_setting_of_its_fold() -> None:
-    run, tuned = te.fusing.tune_fusion(RUNS, QRELS, folds=3)
+    run, tuned = te.fusing.tune_fusion(QRELS, RUNS, folds=3)
     by_setting = {}
     for number, choice in enumerate(tuned.chosen.folds):
         weights = choice.fusion.weights
@@ -116,7 +116,7 @@ def test_each_query_of_the_fused_run_has_the_setting_of_its_fold() -> None:
 def test_queries_without_judgments_have_the_final_setting() -> None:
     judged = {qid: dict(documents) for qid, documents in te.read_qrels(QRELS).items()}
     some = dict(list(judged.items())[:20])
-    run, tuned = te.fusing.tune_fusion(RUNS, some, folds=2)
+    run, tuned = te.fusing.tune_fusion(some, RUNS, folds=2)
     assert set(tuned.folds) == set(some)
     final = tuned.chosen.final.fusion
     assert final.weights is not None
@@ -271,7 +271,7 @@ def test_on_noise_the_nested_estimate_shows_no_gain() -> None:
     # benchmarks/fusing_noise.py does it 1,000 times. The gain in sample is one of selection alone.
     gains = []
     for seed in range(60):
-        chosen = te.fusing.tune_fusion(noise(seed)[1], noise(seed)[0]).tuned.chosen
+        chosen = te.fusing.tune_fusion(*noise(seed)).tuned.chosen
         gains.append((chosen.final.mean - chosen.usual, chosen.nested - chosen.usual))
     in_sample, nested = np.array(gains).T
     error = nested.std(ddof=1) / math.sqrt(len(nested))

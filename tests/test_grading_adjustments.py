@@ -139,7 +139,9 @@ RULES = read_rules(
 
 def test_claims_are_accepted_or_rejected_and_say_what_the_check_had_found() -> None:
     accepted = decided(GRADED, Adjustment("Ada", "a.toml", 1, claims={"map": True})).claims[0]
-    reason = "no convention and no common mistake gives the number: the nearest is AP@10, 0.4009"
+    reason = (
+        "the number is not reproduced by any convention or common mistake that was tried: the nearest is AP@10, 0.4009"
+    )
     assert accepted.verdict == "correct"
     assert accepted.why == f"accepted by the teacher; the check found that {reason}"
     rejected = decided(GRADED, Adjustment("Ada", "a.toml", 1, claims={"RR": False}))
@@ -163,9 +165,7 @@ def test_a_claim_that_was_not_found_can_be_accepted_and_neither_it_nor_a_run_can
 # --- points ---
 
 NO_LESS = "50 points would be taken, but there are only 35"
-MARKS = Marks(
-    (Mark("run", 40.0, 40.0, "the run was read and scored"),), 35.0, 100.0, False, (Change("late", -5.0, "x"),)
-)
+MARKS = Marks((Mark("run", 40.0, 40.0, "the run was scored"),), 35.0, 100.0, False, (Change("late", -5.0, "x"),))
 
 
 # What the teacher decides, the points, and the change.

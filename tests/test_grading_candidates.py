@@ -221,7 +221,7 @@ def test_no_more_than_20_runs_are_scored_and_20_texts_searched(tmp_path: Path) -
     assert [line for line in in_short(found) if "no more" in line] == [
         f"0a.txt: not used; {searched}",
         f"0b.md: unread; {searched}",
-        "30.run: unread; its lines are those of a run, but no more than 20 are scored",
+        "30.run: unread; it has the lines of a run, but no more than 20 are scored",
         f"30.txt: unread; {searched}",
     ]
 

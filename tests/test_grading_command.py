@@ -99,7 +99,7 @@ def test_it_prints_a_summary_and_names_who_could_not_be_scored(
     put(assignment, {"in/cid/run.txt": RUN, "claims.csv": "student,measure,value\nada,P@10,0.4\neve,MAP,0.5\n"})
     # MAP as above, and 4 of the first 10
     done = grade(assignment, "--claims", "claims.csv")
-    assert (done.status, done.err, done.out.decode()) == (0, b"", snapshot)
+    assert (done.status, done.err, done.out.decode()) == (0, b"written: out/\n", snapshot)
     assert points(assignment) == {"ada": "100.00", "bob": "0.00", "cid": "40.00"}
     monkeypatch.setattr("treceval_py.cli.grade.find_spec", lambda package: None)
     assert b"note: gradebook.xlsx is not written because xlsxwriter is not installed." in grade(assignment).err
@@ -127,7 +127,7 @@ def test_the_folder_of_a_new_exercise_has_the_default_rules_and_says_where_to_de
     assignment: Path, snapshot: SnapshotAssertion
 ) -> None:
     done = treceval(["grade", "--template", "-o", "new"], folder=assignment)
-    assert (done.status, done.out, done.err) == (0, b"written to new/\n", b"")
+    assert (done.status, done.out, done.err) == (0, b"", b"written: new/\n")
     new = assignment / "new"
     assert te.grading.read_rules(new / "rules.toml") == te.grading.Rules()
     names = ["README.md", "for-students/README.md", "for-students/claims.csv"]
@@ -359,7 +359,7 @@ def test_hostile_submissions_do_no_harm_and_the_others_are_graded(assignment: Pa
     before = {path for path in assignment.rglob("*") if not path.is_symlink()}
     command = [sys.executable, "-c", MEASURED, *ARGUMENTS]
     done = subprocess.run(command, cwd=assignment, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (0, b"written: out/\n")
     # Nothing is written outside of OUT.
     after = {path for path in assignment.rglob("*") if not path.is_symlink()}
     assert {path.relative_to(assignment).parts[0] for path in after - before} == {"out"}

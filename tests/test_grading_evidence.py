@@ -227,7 +227,7 @@ def test_the_counts_of_numbers_add_up_in_feedback_and_gradebook(graders: dict[st
     book = Grades("q", "s", "b", grader.rules, ("AP",), {}, (entry,))
     told = " ".join(feedback(entry, book).split())
     assert "6 numbers beside names of measures: 2 claimed, 1 confirmed, 1 explained, 2 asked." in told
-    assert "MAP = 0.3719: the number equals nothing that is known: none of the" in told
+    assert "MAP = 0.3719: the number equals no known value: none of the" in told
     sheets = {sheet.name: sheet for sheet in sheets_of(book)}
     row = {column.key: column.cells[0] for column in sheets["Grades"].columns}
     assert [row[f"numbers: {kind}"] for kind in ("found", *EVIDENCE)] == [6, 1, 1, 2]

@@ -44,7 +44,7 @@ from treceval_py.grading.outputs.imports import PLATFORMS, check_platforms
 from treceval_py.grading.records import Graded
 
 MARKS = Marks(
-    (Mark("run", 40.0, 40.0, "the run was read and scored"), Mark("claims", 2.5, 60.0, "one is right")),
+    (Mark("run", 40.0, 40.0, "the run was scored"), Mark("claims", 2.5, 60.0, "one is right")),
     42.5,
     100.0,
     None,

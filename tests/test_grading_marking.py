@@ -322,7 +322,7 @@ def test_the_choice_of_the_teacher_is_stronger_than_the_rules(tmp_path: Path) ->
 
 def test_no_more_runs_are_read_than_four_of_the_largest_would_be(tmp_path: Path) -> None:
     # A run may have 1,048 bytes: four of them have 4,192.
-    why = "its lines are those of a run, but the runs before it have 0.004 MB or more"
+    why = "it has the lines of a run, but the runs before it have 0.004 MB or more"
     for size, read in ((1048, 4), (1047, 5)):
         files = {f"{name}.run": f"{RUN}{'#' * (size - len(RUN) - 2)}{name}\n" for name in "abcdefg"}
         found = graded(tmp_path / str(size), files, AP._replace(megabytes=0.001))
@@ -433,7 +433,7 @@ def test_a_document_of_which_more_than_half_is_ten_lines_of_a_run_is_told_as_unr
     notebook = {"cells": [{"cell_type": "markdown", "source": source, "metadata": {}}], "nbformat": 4}
     found = graded(tmp_path, {"run.ipynb": json.dumps(notebook), "claims.txt": "MAP = 0.75\n"})
     assert (found.status, [each.role for each in found.files]) == ("missing", ["claims", role])
-    assert found.files[1].why.startswith("its lines are those of a run") == (role == "unread")
+    assert found.files[1].why.startswith("it has the lines of a run") == (role == "unread")
 
 
 def test_a_warning_of_the_baseline_names_documents_only_if_judgments_may_be_seen(tmp_path: Path) -> None:

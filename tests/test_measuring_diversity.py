@@ -95,13 +95,13 @@ def test_measures_of_one_plan_leave_out_different_queries() -> None:
     # ir_measures counts q2, which the run lacks, in StRecall (1 of 2 queries has its subtopic), but not in NumQ.
     judgments = te.data.JudgmentGroups.from_dict({"q2": {"1": {"d2": 1}}, "q1": {"1": {"d1": 1}}})
     run = {"q1": {"d1": 1.0}}
-    with pytest.warns(te.errors.MissingQueriesWarning, match=r"\(q2\), and left out of the average of num_q"):
+    with pytest.warns(te.errors.MissingQueriesWarning, match=r"\(q2\), and left out of num_q; complete=True"):
         means = te.evaluate(judgments, run, ["num_q", "StRecall@10"], profile="ir_measures").mean
     assert means == {"num_q": 1.0, "StRecall@10": 0.5}
     # The one preference of q1, a before b, is met; q2's is not.
     rows = [te.data.Preference(b"g", b"s", b"a", 2.0), te.data.Preference(b"g", b"s", b"b", 1.0)]
     preferences = te.data.Preferences({"q1": rows, "q2": rows})
-    with pytest.warns(te.errors.MissingQueriesWarning, match=r"\(q2\), and left out of the average of num_q"):
+    with pytest.warns(te.errors.MissingQueriesWarning, match=r"\(q2\), and left out of num_q; complete=True"):
         means = te.evaluate(
             preferences, {"q1": {"a": 2.0, "b": 1.0}}, ["num_q", "prefs_num_prefs_ful"], profile="ir_measures"
         ).mean

@@ -479,8 +479,8 @@ def test_a_plugin_s_measure_has_arithmetic_and_a_page(folder: Path, snapshot: Sn
     text = command(folder, "explain", "qrels", "sure", "--plugin", "own.py", "-m", "Dice@5", "--query", "1")
     assert text.splitlines()[0] == f"Dice(rel=1)@5 of query 1 = {4 / 7:.6f}"
     assert [text, command(folder, "measures", "--plugin", "own.py", "dice")] == snapshot
-    made = module_at(PACKAGE.parent / "docs" / "make.py")._family(FAMILIES["dice"])
-    assert "> Dice@k = 2·(relevant documents at ranks 1..k) / (k + R)." in "\n".join(made)
+    made = module_at(PACKAGE.parent / "docs" / "make.py").measure(FAMILIES["dice"])
+    assert "> Dice@k = 2·(relevant documents at ranks 1..k) / (k + R)." in made
 
 
 def test_documents_that_moved_are_known_of_a_plugin_s_measure(folder: Path) -> None:

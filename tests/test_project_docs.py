@@ -20,7 +20,7 @@ from treceval_py.checking.catalogue import CODES
 from treceval_py.cli.commands import COMMANDS
 from treceval_py.grading.rules import RULES
 from treceval_py.measuring import FAMILIES, NICKNAMES, SECTIONS
-from treceval_py.measuring.documentation import described, sections
+from treceval_py.measuring.documentation import described, formula, latex, sections
 from treceval_py.scoring import CONVENTIONS, PROFILES
 
 HOME = Path(__file__).parent.parent
@@ -42,8 +42,9 @@ def _only_what_the_package_declares(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def full() -> dict[str, str]:
-    """Return the pages in full, which are not in git."""
-    FULL.update({name: made() for name, made in make.FULL.items() if name not in FULL})
+    """Return the pages that only the site has."""
+    every = {**make.IN_FULL, **make.ONLY_ON_SITE}
+    FULL.update({name: made() for name, made in every.items() if name not in FULL})
     return FULL
 
 
@@ -77,15 +78,38 @@ def test_pages_are_written_and_stale_ones_named(tmp_path: Path, monkeypatch: pyt
     names = ", ".join(f"docs/{name}" for name in make.INDEXES)
     assert make.main(["--check"]) == f"Not up to date: {names}. Run make docs."
     assert make.main([]) is make.main(["--check"]) is None
-    assert {path.name for path in (tmp_path / "full").iterdir()} == set(make.FULL)
+    make.write_for_site()
+    written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.md")}
+    assert written == {*make.INDEXES, *make.ONLY_ON_SITE}
     (tmp_path / "profiles.md").write_text("older", "utf-8")
     assert make.main(["--check"]) == "Not up to date: docs/profiles.md. Run make docs."
 
 
+@pytest.mark.parametrize("written", [".", "treceval-py"])
+@pytest.mark.parametrize("declared", [".", "treceval-py"])
+def test_what_pip_installs_is_written_on_every_page(
+    written: str, declared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make, "INSTALLED", declared)
+    page = "`pip install {0}`, pip install '{0}[report,grade]', pip install {0} polars\n"
+    assert make.with_install(page.format(written)) == page.format(declared)
+    others = "pip install ./folder, pip install polars, pip install treceval-python"
+    assert make.with_install(others) == others
+
+
+def test_no_page_says_that_the_package_is_on_the_index_before_it_is() -> None:
+    pages = [page for page in make.by_hand() if "not on the Python Package Index" in page.read_text("utf-8")]
+    assert [page.name for page in pages] == (["README.md", "install.md"] if make.INSTALLED == "." else [])
+
+
 def test_what_is_made_and_in_git_is_short_and_the_rest_is_not_in_git() -> None:
     assert sum(len(PAGES[name].split()) for name in make.INDEXES) <= 9200
-    assert "docs/full/" in (HOME / ".gitignore").read_text("utf-8").splitlines()
-    assert "prune docs/full" in (HOME / "MANIFEST.in").read_text("utf-8").splitlines()
+    ignored = (HOME / ".gitignore").read_text("utf-8").splitlines()
+    left_out = (HOME / "MANIFEST.in").read_text("utf-8").split()
+    for name in make.ONLY_ON_SITE:
+        folder = name.rpartition("/")[0]
+        assert f"docs/{folder}/" in ignored if folder else f"docs/{name}" in ignored, name
+        assert f"docs/{folder or name}" in left_out, name
 
 
 # Indexes.
@@ -131,35 +155,40 @@ def test_a_command_has_a_row_for_each_option(full: dict[str, str]) -> None:
             assert ", ".join(f"`{each}`" for each in choices.split("|")) in in_full, name
 
 
-def test_indexes_of_the_site_lead_to_the_pages_in_full(full: dict[str, str]) -> None:
-    anchors = {page: {"", *map(make.anchor, headings(text))} for page, text in full.items()}
-    links = [
-        each for made in make.INDEXES.values() for each in re.findall(r"\]\(full/(.*?\.md)#?(.*?)\)", made(site=True))
-    ]
-    assert [(page, anchor) for page, anchor in links if anchor not in anchors[page]] == []
-    assert len(links) == len(DECLARED) + len(PROFILES) + len(CODES) + sum(name in make.FULL for name in make.INDEXES)
-    assert not any("](full/" in text for text in PAGES.values())
+def test_the_site_s_index_of_measures_leads_to_each_and_has_its_names(full: dict[str, str]) -> None:
+    rows = re.findall(r"^\| \[`.*?`\]\(measures/(.*?)\.md\)(.*?) \| `(.*?)` \|", full["measures.md"], re.MULTILINE)
+    assert sorted((page, name) for page, _, name in rows) == sorted((name, name) for name in DECLARED)
+    spans = {name: span for name, span, _ in rows}
+    assert all(name in spans[family] for family, names in DECLARED.items() for name in names.notation[1:])
+    assert "hit_rate" in spans["success"]  # as ranx and others have it
+    assert not any("](measures/" in text for text in PAGES.values())
 
 
 # Pages in full.
 
 
-def test_a_measure_in_full_has_everything(full: dict[str, str]) -> None:
-    parts = {}
+def test_a_page_of_a_measure_has_everything(full: dict[str, str]) -> None:
+    missing = {}
     for name, family in DECLARED.items():
         found, parameters = sections(family), described(family)
         assert set(found) | {"Parameters"} == {"", "Formula", "Parameters", "Returns", "References", "Examples"}, name
         assert all(text.strip() for text in (*found.values(), *parameters.values())), name
-        formula = found["Formula"].strip("\n").split("\n\n")
-        texts = [found[""], make.value_of(family), found["References"], *formula, *parameters.values()]
-        parts[f"### {name}"] = [
-            *map(make.prose, texts),
-            "Empty case:",
-            "\n>>> ",
-            *(f"`{each}" for each in family.notation),
-        ]
-    assert lacking(full["measures.md"], parts) == {}
+        texts = [found[""], make.value_of(family), found["References"], formula(family), *parameters.values()]
+        parts = [*map(make.prose, texts), "Empty case:", "\n>>> ", *(f"`{each}" for each in family.notation)]
+        parts += [f"`{name}`", "\n$$\n"] if name != "runid" else []  # which is a text
+        if lacks := [part for part in parts if part not in full[f"measures/{name}.md"]]:
+            missing[name] = lacks
+    assert missing == {}
     assert re.findall(r"^## (.*)$", full["measures.md"], re.MULTILINE)[: len(SECTIONS)] == list(SECTIONS.values())
+
+
+def test_a_formula_in_latex_is_that_of_the_form_with_or_without_a_cutoff() -> None:
+    assert latex(FAMILIES["recip_rank"]) == r"\mathrm{RR} = \frac{1}{\min\{i : r_i = 1\}}"
+    assert latex(FAMILIES["recip_rank_cut"]).startswith(r"\mathrm{RR}@k = ")
+    for name, family in DECLARED.items():
+        text = latex(family)
+        assert ("@" in text.partition("=")[0]) == (family.at is not None), name
+        assert text.count("{") == text.count("}"), name
 
 
 def test_a_code_in_full_has_everything(full: dict[str, str]) -> None:
@@ -178,7 +207,7 @@ def test_a_profile_in_full_has_everything(full: dict[str, str]) -> None:
         said = [f"* `{each.key}:{each.show(value)}` {each.question} {each.says(value)}" for each, value in rules]
         section = section_of(full["profiles.md"], f"## {name}")
         assert [rule not in section.partition("\nFor ")[0] for rule in said] == usual, name
-        assert section.count("](measures.md#") >= len(profile.exceptions) + len(profile.meanings), name
+        assert section.count("](measures/") >= len(profile.exceptions) + len(profile.meanings), name
         parts[f"## {name}"] = [*map(make.prose, (profile.title, *profile.remarks)), *profile.meanings.values()]
     assert lacking(full["profiles.md"], parts) == {}
 
@@ -186,9 +215,9 @@ def test_a_profile_in_full_has_everything(full: dict[str, str]) -> None:
 def test_rules_and_score_cards_in_full_have_everything(full: dict[str, str]) -> None:
     rows = [f"| `{key.name}` | {make.prose(key.meaning)} |" for key in RULES]
     assert [row for row in rows if row not in full["rules.md"]] == []
-    rows = re.findall(r"^\| (.*?) \|", full["conformance.md"], re.MULTILINE)
+    rows = re.findall(r"^\| (.*?) \|", full["score-cards.md"], re.MULTILINE)
     assert {each["question"] for each in make.cards.run.cases()[0]} <= set(rows)
-    assert len(make.cards.cards_there()) == full["conformance.md"].count("\n### ") == 16
+    assert len(make.cards.cards_there()) == full["score-cards.md"].count("\n### ") == 16
 
 
 # Docstrings.
@@ -236,7 +265,8 @@ def rendered(text: str) -> str:
 
 def test_nothing_of_the_markup_is_left_when_a_page_is_rendered(full: dict[str, str]) -> None:
     left = {}
-    for name, text in [*PAGES.items(), *((f"full/{name}", text) for name, text in full.items())]:
+    for name, text in [*PAGES.items(), *((f"site: {name}", text) for name, text in full.items())]:
+        text = re.sub(r"\$\$.*?\$\$|(?<![`$])\$[^$\n`]+\$", "", text, flags=re.DOTALL)  # formulas
         lines = re.sub(r"<code.*?</code>", "", rendered(text), flags=re.DOTALL).splitlines()
         # <ol: a sentence that begins with a number has become a list
         if found := [line for line in lines if re.search(r"`|\*\*|\\|&lt;br|<s>|<ol", line)]:
@@ -258,20 +288,25 @@ def test_plain_text_looks_the_same_when_it_is_rendered(text: str) -> None:
     assert rendered(make.prose(text)) == f"<p>{escaped}</p>\n"
 
 
+ONLY = {f"docs/{name}" for name in make.ONLY_ON_SITE}
+
+
 def test_links_lead_somewhere(full: dict[str, str]) -> None:
-    """Links in git lead to files that are in git, and on pages in full also to other such pages."""
+    """Links in git lead to files that are in git; the site has more pages, and others in place of indexes."""
+    site = {DOCS / name: text for name, text in full.items()}
     files = [*HOME.glob("*.md"), *HOME.glob("*/README.md"), *DOCS.rglob("*.md")]
-    in_git = {path: path.read_text("utf-8") for path in files if path.parent != DOCS / "full"}
-    pages = in_git | {DOCS / "full" / name: text for name, text in full.items()}
-    anchors = {path: [make.anchor(each) for each in headings(text)] for path, text in pages.items()}
+    in_git = {path: path.read_text("utf-8") for path in files if path.relative_to(DOCS.parent).as_posix() not in ONLY}
     dead = []
-    for path, text in pages.items():
-        for page, anchor in re.findall(r"\]\(([^)#]*)(#[^)]*)?\)", outside_of_code(text)):
-            target = (path.parent / page).resolve() if page else path
-            there = target in pages if target.parent == path.parent == DOCS / "full" else target.exists()
-            there &= path not in in_git or target.parent != DOCS / "full"
-            if not re.match("https:", page) and not (there and (not anchor or anchors[target].count(anchor[1:]) == 1)):
-                dead.append((path.name, page, anchor))
+    for pages in (in_git, in_git | site):
+        anchors = {path: [make.anchor(each) for each in headings(text)] for path, text in pages.items()}
+        for path, text in pages.items():
+            for page, anchor in re.findall(r"\]\(([^)#]*)(#[^)]*)?\)", outside_of_code(text)):
+                target = (path.parent / page).resolve() if page else path
+                there = target in pages if target.suffix == ".md" else target.exists()
+                if not re.match("https:", page) and not (
+                    there and (not anchor or anchors[target].count(anchor[1:]) == 1)
+                ):
+                    dead.append((path.name, page, anchor))
     assert dead == []
 
 
@@ -285,7 +320,7 @@ def test_files_that_developers_are_sent_to_are_there() -> None:
         for word in code.replace(",", " ").replace(";", " ").replace(": ", " ").split():
             if not ("/" in word or re.search(r"\.(pyx?|js|html|json|ya?ml|cff|md)$", word)) or word in names:
                 continue
-            made = re.search(r"\*|(OUT|RUN|_X)\b|^docs/full/|^build/", word)
+            made = re.search(r"\*|(OUT|RUN|_X)\b|^build/", word)
             if not made and not any((folder / word).exists() for folder in (HOME, HOME / "treceval_py")):
                 missing.append((page.name, word))
     assert missing == []
@@ -306,7 +341,9 @@ OF_GDEVAL = ("nDCG(dcg='exp-log2')@10",)
 
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in re.findall(r"^\| tool .*\n\|-.*\n((?:\|.*\n)+)", PAGES["why-numbers-differ.md"], re.MULTILINE)[0].splitlines()
+    for line in re.findall(r"^\| tool .*\n\|-.*\n((?:\|.*\n)+)", PAGES["why-numbers-differ.md"], re.MULTILINE)[
+        0
+    ].splitlines()
 ]
 
 

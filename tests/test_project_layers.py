@@ -43,6 +43,7 @@ def test_type_checkers_see_the_names_of_the_table() -> None:
 FIRST = [
     "evaluate",
     "compare",
+    "report",
     "board",
     "check",
     "explain",
@@ -51,6 +52,8 @@ FIRST = [
     "read_qrels",
     "write_run",
     "convert",
+    "measures",
+    "profiles",
     "Evaluator",
     "Scoring",
     "Qrels",

@@ -66,7 +66,6 @@ def test_they_show_what_python_has_to_offer() -> None:
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_the_cells_run_and_show_the_numbers_that_the_text_has(name: str) -> None:
     pytest.importorskip("vl_convert")
-    pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")
     done = subprocess.run(
         [sys.executable, "-c", RUNNER],

@@ -241,7 +241,7 @@ def test_score_and_python_say_what_check_finds(name: str, tmp_path: Path) -> Non
         [True],
         [True],
     )
-    assert code in check(file, path(qrels)).counts
+    assert code in check(path(qrels), file).counts
 
 
 # --- the same kinds of lines in other files ---

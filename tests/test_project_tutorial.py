@@ -32,15 +32,13 @@ INSTALLATION = [command for kind, command, _ in STEPS[:3] if kind == "runs"]
 
 def test_the_installation_comes_first_and_asks_for_what_the_walk_needs() -> None:
     assert PAGE.count("```") == 2 * len(re.findall(r"[^\n]*\n\n```\w+\n.*?```", PAGE, re.DOTALL))  # none is passed over
-    assert INSTALLATION == ["python3 -m venv .venv", ". .venv/bin/activate", "pip install '.[report]'"]
+    assert INSTALLATION == ["python3 -m venv .venv", ". .venv/bin/activate", "pip install ."]
     assert STEPS[3][:2] == ("prints", "treceval --version")
 
 
 @pytest.mark.both_readers  # the page shows which one is at work
 @pytest.mark.slow
 def test_the_walk_prints_what_the_page_shows(tmp_path: Path) -> None:
-    pytest.importorskip("vl_convert")
-    pytest.importorskip("jinja2")
     shutil.copytree(pages.HOME / "data", tmp_path / "data")
     for kind, what, shown in STEPS[len(INSTALLATION) :]:
         if kind == "saves":

@@ -24,7 +24,6 @@ from treceval_py.comparing.show.sentences import finding
 from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.reporting.page import page
 
-pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
 pytestmark = pytest.mark.slow
 
 
@@ -131,7 +130,7 @@ def sample_comparison(runs: tuple[str, ...] = SAMPLE, measures: Any = ("map", "n
 
 
 def sample_payload(comparison: Any) -> dict[str, Any]:
-    """Return the payload of the sample collection with all texts, and with critical values of all pairs."""
+    """Return the payload of the sample collection with all texts, and with groups."""
 
     def read(name: str) -> dict[str, str]:
         lines = (DATA / name).read_text("utf-8").splitlines()
@@ -146,10 +145,6 @@ def sample_payload(comparison: Any) -> dict[str, Any]:
         title="Sample",
         command="treceval report qrels.tsv bm25.txt jaccard.txt minilm.txt -o report.html",
     )
-    for made, each in zip(payload["measures"], comparison.measures, strict=True):
-        together = simultaneous(each.values, resamples=2000, seed=0)
-        levels = sorted({*np.geomspace(1, 1 / 2001, 40).tolist(), 0.05, 0.01}, reverse=True)
-        made["crit"] = [[p, together.critical(p)] for p in levels]
     half = len(payload["qids"]) // 2
     parts = [["first", list(range(half))], ["second", list(range(half, len(payload["qids"])))]]
     payload["groups"] = [{"name": "by half", "sets": parts}, *payload["groups"]]
@@ -191,7 +186,7 @@ def test_differences_intervals_and_p_values_are_those_of_the_comparison(
     opened: Open, sample: Path, comparison: Any, place: int
 ) -> None:
     measure = comparison.measures[place]
-    together = simultaneous(measure.values, resamples=2000, seed=0)
+    together = measure.together
     shown = opened(sample, f"#m={measure.measure}")
     head, *rows = shown.rows("runs")
     reference = next(row[0] for row in rows if row[head.index("verdict")] == "reference")
@@ -202,18 +197,16 @@ def test_differences_intervals_and_p_values_are_those_of_the_comparison(
         one, other = comparison.runs.index(row[0]), comparison.runs.index(reference)
         each = measure.values[one] - measure.values[other]
         half = together.critical(0.05) * together.error[one, other]
-        # Means have all their digits. Values have five, so the standard error of 30 differences of up to 1 is off by
-        # at most 2 * 5e-6 * sqrt(30 / 29) / sqrt(30), 2e-6, times a critical value of less than 3.
-        assert float(cell["difference"]) == pytest.approx(each.mean(), abs=1e-9)
-        assert float(cell["low"]) == pytest.approx(each.mean() - half, abs=1e-5)
-        assert float(cell["high"]) == pytest.approx(each.mean() + half, abs=1e-5)
-        # Between two of the 40 lines of its table p is interpolated; neighbours differ by a factor of 2000 ** (1 / 39).
-        assert float(cell["p_corrected"]) == pytest.approx(together.p[one, other], rel=0.05, abs=1 / 1000)
+        # Means have all their digits, and standard errors of less than 0.1 eight: off by 5e-10 times a critical t of 3.
+        assert float(cell["difference"]) == pytest.approx(each.mean(), abs=1e-12)
+        assert float(cell["low"]) == pytest.approx(each.mean() - half, abs=2e-9)
+        assert float(cell["high"]) == pytest.approx(each.mean() + half, abs=2e-9)
+        assert float(cell["p_corrected"]) == pytest.approx(together.p[one, other], rel=1e-12)
         assert [int(cell[name]) for name in ("won", "even", "lost")] == [
             np.sum(each > 0), np.sum(each == 0), np.sum(each < 0)
         ]  # fmt: skip
-        told_apart = abs(each.mean()) > half
-        assert cell["verdict"] == ("not told apart" if not told_apart else "better" if each.mean() > 0 else "worse")
+        better = "significantly better" if each.mean() > 0 else "significantly worse"
+        assert cell["verdict"] == (better if abs(each.mean()) > half else "no significant difference")
 
 
 @pytest.mark.parametrize(("one", "other"), [("minilm", "bm25"), ("jaccard", "bm25"), ("bm25", "minilm")])
@@ -228,15 +221,17 @@ def test_any_two_runs_have_their_numbers(opened: Open, sample: Path, comparison:
     wins, even, losses = np.sum(each > 0), np.sum(each == 0), np.sum(each < 0)
     assert numbers["Queries won · even · lost"] == f"{wins} · {even} · {losses}"
     # The power of the two-sided paired t-test from scipy's noncentral t distribution.
-    needed = int(numbers["Queries needed to find it"].replace(",", ""))
+    needed = int(numbers["Queries needed to detect it"].replace(",", ""))
+    # At the level of the test of all pairs: that of a paired t-test with its critical t and 29 degrees of freedom.
+    level = 2 * stats.t.sf(comparison.measures[0].together.critical(0.05), 29)
 
     def power(n: int) -> float:
-        quantile = stats.t.ppf(0.975, n - 1)
+        quantile = stats.t.isf(level / 2, n - 1)
         noncentral = stats.nct(n - 1, abs(d) * math.sqrt(n))
         return float(noncentral.sf(quantile) + noncentral.cdf(-quantile))
 
     exact = next(n for n in range(2, 5000) if power(n) >= 0.8)
-    assert abs(needed - exact) <= 2
+    assert needed == exact
     assert f"{wins} queries go to {one}, {losses} to {other}" in shown.text("#two .says")
 
 
@@ -255,11 +250,34 @@ def test_the_page_and_the_command_say_the_same_of_what_came_out(
         shown.tab.locator("#measures button").nth(place).click()
         first, *rest = finding(made, compared)
         assert shown.text("#finding") == first
-        # The page has the interval of two runs, too.
+        # The page has the interval of two runs, too, whichever is the reference: run minus reference.
         assert shown.text("#apart").split(" The mean difference, ")[0] == " ".join(rest)
         if len(set(runs)) == 1:  # nothing is finer than another, and no run has the least
             assert "ruler" not in shown.text("body")
             assert "least in" not in shown.text("body")
+
+
+def test_all_differences_are_run_minus_reference_whichever_run_is_the_reference(opened: Open, tmp_path: Path) -> None:
+    made = te.compare(QRELS, PAIR, measures="map", names=["bm25", "minilm"])
+    file = written(tmp_path, te.reporting.report_payload(made, qrels=QRELS, runs=PAIR))
+    low, high = made.measures[0].means.tolist()
+    for baseline, sign in (("bm25", 1), ("minilm", -1)):
+        run = "minilm" if baseline == "bm25" else "bm25"
+        shown = opened(file, f"#ref={baseline}&run={run}&q=63")
+        difference = signed(sign * (high - low))
+        assert f"The mean difference, {run} - {baseline}, is {difference}," in shown.text("#apart")
+        assert shown.numbers()["Difference"] == difference
+        assert f" is {abs(high - low):.4f} {'higher' if sign > 0 else 'lower'}." in shown.text("#two .says")
+        assert difference in shown.text(f"#runs tbody tr[data-run='{made.runs.index(run)}']")
+        shown.tab.locator(f"#runs tr[data-run='{made.runs.index(run)}'] td:has(svg)").first.hover()
+        assert shown.text(".hint").startswith(f"{run} - {baseline}: {difference} map")
+        of_query = "+0.6429" if sign > 0 else "-0.6429"  # minilm 1, bm25 0.3571
+        assert shown.text(".asked p b:nth-of-type(3)") == shown.text("table.changes tr.sum td") == of_query
+        assert shown.text("#queries [aria-selected=true] .right") == f"{sign * 0.642857:+.3f}"
+        shown.tab.locator("#scatter circle.mark[data-q]").first.scroll_into_view_if_needed()
+        place = next(n for n, row in enumerate(shown.rows("bars")[1:]) if row[0] == "63")
+        shown.tab.locator("#bars rect.target").nth(place).hover()
+        assert shown.text(".hint").endswith(f": {of_query}")
 
 
 def test_groups_have_t_intervals_corrected_for_their_number(opened: Open, sample: Path, comparison: Any) -> None:
@@ -577,6 +595,39 @@ def test_an_address_that_is_changed_by_hand_is_followed(opened: Open, sample: Pa
     assert shown.chosen["m"] == last
 
 
+# One run
+
+
+def test_a_single_run_has_its_values_its_worst_queries_and_their_documents(opened: Open, tmp_path: Path) -> None:
+    done = treceval([
+        "report", QRELS, PAIR[0], "-m", "map", "-m", "P@10", "-o", str(tmp_path / "one.html"),
+        "--queries", str(DATA / "queries.tsv"), "--corpus", str(DATA / "collection.tsv"),
+    ])  # fmt: skip
+    assert done.status == 0
+    results = te.evaluate(QRELS, PAIR[0], ["map", "P@10"])
+    for wide in (360, 1440):
+        shown = opened(tmp_path / "one.html", wide=wide)
+        assert shown.tab.evaluate("document.documentElement.scrollWidth") <= wide
+        assert shown.text("#finding") == f"bm25 has map {results.mean['map']:.4f}."
+        assert f"map {results.mean['map']:.4f}" in shown.text("#runs tbody")
+        for hidden in ("#reference", "#looked-at", "#swap", "#margin", "#heat", "#ranks", "#overlap", "#key"):
+            assert not shown.tab.is_visible(hidden), hidden
+        for figure in ("precision", "recall", "bars", "groups", "rankings", "changes"):
+            assert shown.tab.is_visible(f"#{figure} .drawn"), figure
+        # Its worst query is opened, and all are listed, the worst first.
+        ordered = sorted(results, key=lambda qid: results[qid]["map"])
+        listed = [float(text) for text in shown.texts("#queries li .right")]
+        assert listed == pytest.approx([results[qid]["map"] for qid in ordered], abs=6e-4)
+        assert shown.text("#queries [aria-selected=true] b") == ordered[0] == "63"
+        _, *rows = shown.rows("rankings")
+        assert [docid for _, _, docid, _ in rows] == ranked("bm25", "63")[:20]
+        adds = {row[0]: float(row[3]) for row in shown.rows("changes")[1:]}
+        expected = contributions("map", "bm25", "63")
+        assert {docid: add for docid, add in adds.items() if add} == pytest.approx(expected, abs=1e-5)
+        shown.press("s", "r", "p", "m", "]")  # keys of two runs do nothing
+        assert shown.text("#finding") == f"bm25 has P@10 {results.mean['P@10']:.4f}."
+
+
 # Saving figures
 
 FIGURES = ("runs", "ranks", "precision", "recall", "overlap", "heat", "scatter", "bars", "groups", "rankings", "changes", "relevant-ranks")  # fmt: skip
@@ -636,6 +687,51 @@ def test_tables_of_values_are_quoted_and_complete(opened: Open, drawn: Path) -> 
 # All can use it
 
 
+def test_on_a_narrow_screen_the_second_list_is_below_the_first_and_cells_are_as_wide_as_a_finger(
+    opened: Open, sample: Path
+) -> None:
+    shown = opened(sample, "#q=63&run=minilm&ref=bm25", wide=360)
+    ids = shown.tab.locator("#rankings .document .id")
+    boxes = [ids.nth(place).bounding_box() for place in (0, 20)]
+    assert all(box is not None and 0 <= box["x"] < 300 for box in boxes)
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[1]["y"] > boxes[0]["y"] + 20 * 22
+    # In query 63 minilm ranks all four relevant documents higher; each arrow names the rank in the other list.
+    assert sorted(shown.texts("#rankings .arrow.to-run text")) == sorted(
+        str(ranked(run, "63").index(docid) + 1)
+        for run in ("bm25", "minilm") for docid, rel in judged("63").items() if rel > 0
+    )  # fmt: skip
+    shown.tab.locator("#heat .scroll").scroll_into_view_if_needed()
+    box = shown.tab.locator("#heat .cells svg").bounding_box()
+    assert box is not None
+    assert box["width"] >= 30 * 24
+    assert box["height"] >= 3 * 24
+
+
+def test_figures_are_saved_by_one_line_that_is_seen_on_hover_and_on_focus(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    line = shown.tab.locator("#scatter > .save")
+    seen = "getComputedStyle(document.querySelector('#scatter > .save')).opacity"
+    assert shown.tab.evaluate(seen) == "0"
+    for act in (shown.tab.locator("#scatter h3").hover, line.locator("button").first.focus):
+        act()
+        shown.tab.wait_for_timeout(300)
+        assert shown.tab.evaluate(seen) == "1"
+        shown.tab.mouse.move(0, 0)
+    assert all(shown.count(f"#{figure} > .save") == 1 for figure in FIGURES)
+
+
+def test_counts_have_whole_ticks_and_other_values_have_not(opened: Open, tmp_path: Path) -> None:
+    made = te.compare(QRELS, PAIR, measures=["num_rel_ret", "map"])
+    shown = opened(written(tmp_path, te.reporting.report_payload(made)))
+    ticks = shown.texts("#bars svg text[text-anchor=end]")[:-1]
+    assert ticks
+    assert all(re.fullmatch(r"[+-]?\d+", tick) for tick in ticks)
+    shown.press("m")
+    assert any("." in tick for tick in shown.texts("#bars svg text[text-anchor=end]"))
+
+
 def test_axe_finds_nothing(opened: Open, sample: Path, tmp_path: Path) -> None:
     name = "axe_playwright_python.sync_playwright"
     axe = pytest.importorskip(name, reason="needs axe-playwright-python: .[dev] has it")
@@ -649,6 +745,9 @@ def test_axe_finds_nothing(opened: Open, sample: Path, tmp_path: Path) -> None:
         assert violations(shown) == []
         shown.press("?")
         assert violations(shown) == []
+    treceval(["report", QRELS, PAIR[0], "-o", str(tmp_path / "one.html"), "--corpus", str(DATA / "collection.tsv")])
+    for wide, scheme in ((360, "light"), (1400, "dark")):
+        assert violations(opened(tmp_path / "one.html", wide=wide, scheme=scheme)) == []
     shown = opened(written(tmp_path, drawn_payload(50, 30, 2)), wide=360)
     for query in ("q2", "q1"):  # without documents, and with them
         shown.tab.evaluate(f"location.hash = '#q={query}'")
@@ -734,7 +833,9 @@ def test_many_queries_are_hexagons_an_outline_and_a_list_of_the_largest_differen
 
 def test_queries_without_documents_say_so_and_how_they_are_had(opened: Open, drawn: Path, tmp_path: Path) -> None:
     shown = opened(drawn, "#q=q2")
-    assert "The page has no documents of this query. It has those of 34 of 100 queries" in shown.text(".without")
+    assert "The page has no documents of this query. It has the documents of 34 of 100 queries" in shown.text(
+        ".without"
+    )
     assert not shown.tab.is_visible("#rankings")
     assert shown.tab.is_visible("#query-values")
     shown.tab.evaluate("location.hash = '#q=q1'")

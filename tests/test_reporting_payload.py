@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import math
 import random
 import re
 import shlex
@@ -43,8 +44,6 @@ from treceval_py.reporting.robustness import notes_of, unjudged_shares
 from treceval_py.scoring import Signature
 from treceval_py.scoring.conventions import Conventions
 
-pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
-
 # Runs here lack queries, so that there is something to tell.
 pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 
@@ -59,8 +58,8 @@ TWO = Run({"1": {"x": 3.0, "a": 2.0}, "2": {"d": 1.0, "a": 0.5}}, tag="second")
 WHOLE = Run({"1": {"a": 1.0}, "2": {"a": 1.0}, "3": {"z": 1.0}})
 
 KEYS = {
-    "v", "title", "version", "command", "judgments", "baseline", "alpha", "confidence", "power", "margin", "resamples",
-    "seed", "finding", "methods", "notes", "reproduce", "runs", "qids", "texts", "R", "measures", "groups", "pr", "rd", "overlap",
+    "v", "title", "version", "command", "judgments", "baseline", "alpha", "confidence", "power", "margin",
+    "seed", "methods", "notes", "reproduce", "runs", "qids", "texts", "R", "measures", "groups", "pr", "rd", "overlap",
     "K", "docs", "passages",
 }  # fmt: skip
 
@@ -90,7 +89,7 @@ def measured(
     letters = tuple("ab"[: len(matrix)])
     return Compared(
         name, signature, qids, matrix, means, means - 0.1, means + 0.1, (int(means.argmax()),), letters, None,
-        simultaneous(matrix, resamples=99, seed=1), tuple(differences), left_out, 0.05,
+        simultaneous(matrix, resamples=99, seed=1) if len(qids) > 1 else None, tuple(differences), left_out, 0.05,
     )  # fmt: skip
 
 
@@ -147,7 +146,7 @@ def test_a_payload_is_strict_json_with_all_that_a_page_shows_and_the_same_each_t
 
 def test_a_payload_says_what_was_compared_and_how_it_was_made() -> None:
     found = payload(title="Nile", command="treceval report q r")
-    assert (found["v"], found["title"], found["command"]) == (2, "Nile", "treceval report q r")
+    assert (found["v"], found["title"], found["command"]) == (3, "Nile", "treceval report q r")
     assert found["version"] == te.__version__
     assert found["judgments"]["name"] == "qrels.txt"
     assert found["judgments"]["n"] == 6  # three of query 1, two of query 2, one of query 3
@@ -174,7 +173,7 @@ def test_no_path_is_in_a_payload_but_names_and_hashes(tmp_path: Path) -> None:
     assert str(tmp_path) not in json.dumps(found)
 
 
-def test_critical_values_are_those_of_the_test_of_all_pairs_and_have_the_level_of_the_comparison() -> None:
+def test_each_pair_of_runs_has_the_numbers_of_the_test_of_all_pairs_at_the_level_of_the_comparison() -> None:
     drawn = np.random.default_rng(4).random((3, 40))
     runs = {
         name: {str(q): {"a": float(v), "b": 0.5} for q, v in enumerate(row)}
@@ -183,15 +182,52 @@ def test_critical_values_are_those_of_the_test_of_all_pairs_and_have_the_level_o
     qrels = {str(q): {"a": 1, "b": 0} for q in range(40)}
     made = te.compare(qrels, runs, "recip_rank", alpha=0.07, resamples=999)
     (found,) = report_payload(made, qrels=qrels, runs=runs)["measures"]
+    values = made["recip_rank"].values
     largest = np.sort(made["recip_rank"].together.largest)
-    levels = dict(map(tuple, found["crit"]))
-    assert list(levels) == sorted(levels, reverse=True)
-    # Of 999 resamples, 49 and 69 may have a larger |t|: (49 + 1) / 1000 = 0.05.
-    assert levels[0.05] == pytest.approx(largest[-50], rel=1e-5)
-    assert levels[0.07] == pytest.approx(largest[-70], rel=1e-5)
-    # The level of a t-test with that |t|, and power 0.8: normal quantiles of one tail.
-    tail = scipy.stats.norm.isf(scipy.stats.t.sf(largest[-70], 39))
-    assert found["plan"] == pytest.approx({"tail": tail, "power": 0.841621}, rel=1e-6)
+    pairs = found["pairs"]
+    # Of 999 resamples, 69 may have a larger |t|: (69 + 1) / 1000 = 0.07.
+    assert pairs["critical"] == largest[-70]
+    assert pairs["resamples"] == 999
+    level = 2 * scipy.stats.t.sf(largest[-70], 39)
+    errors = []
+    for at, (one, other) in enumerate([(1, 0), (2, 0), (2, 1)]):
+        each = values[one] - values[other]
+        errors.append(scipy.stats.sem(each))
+        assert pairs["error"][at] == pytest.approx(errors[-1], rel=1e-7)  # eight digits
+        assert pairs["p"][at] == 1 + np.sum(largest >= abs(each.mean()) / errors[-1])
+        assert (pairs["won"][at], pairs["lost"][at]) == (np.sum(each > 0), np.sum(each < 0))
+        # The power of the two-sided paired t-test from scipy's noncentral t distribution.
+        effect = abs(each.mean()) / each.std(ddof=1)
+        powers = [power_of(effect, pairs["needed"][at] - less, level) for less in (1, 0)]
+        assert powers[0] < 0.8 <= powers[1]
+    assert pairs["resolution"] == pytest.approx(largest[-70] * np.median(errors), rel=1e-12)
+
+
+def power_of(effect: float, queries: int, level: float) -> float:
+    quantile = scipy.stats.t.isf(level / 2, queries - 1)
+    noncentral = scipy.stats.nct(queries - 1, effect * math.sqrt(queries))
+    return float(noncentral.sf(quantile) + noncentral.cdf(-quantile))
+
+
+def test_pairs_that_do_not_vary_or_differ_little_have_numbers_and_one_query_has_no_test() -> None:
+    values = [[0.5, 0.25, 0.5], [0.5, 0.25, 0.5], [0.75, 0.5, 0.75], [0.5, 0.251, 0.499]]
+    qids = {"qids": ("1", "2", "3")}
+    (measure,) = report_payload(
+        comparison(measured(values=values, **qids), names=("a", "b", "c", "d"), files=("",) * 4)
+    )["measures"]  # type: ignore[arg-type]
+    pairs = measure["pairs"]
+    # a and b are equal; c is 0.25 better than both, which is certain; d differs from a by 0.001, 0 and -0.001.
+    assert (pairs["error"][:3], pairs["p"][:3]) == ([0.0, 0.0, 0.0], [100, 0, 0])
+    assert pairs["needed"] == [10_001, 2, 2, 10_001, 10_001, pairs["needed"][5]]
+    assert (pairs["won"], pairs["lost"]) == ([0, 3, 3, 1, 1, 0], [0, 0, 0, 1, 1, 3])
+    (single,) = report_payload(comparison(measured(values=[[0.5], [0.25]], qids=("1",))))["measures"]
+    assert single["pairs"] == {"won": [0], "lost": [1]}
+
+
+def test_the_result_names_runs_by_their_numbers_so_that_no_name_is_taken_for_one() -> None:
+    (found,) = report_payload(comparison(names=("⟦1⟧", "MAP")))["measures"]
+    first, *_ = found["finding"]
+    assert first == ["", 0, " has the higher map, 0.8750 against 0.3750."]
 
 
 def test_groups_have_the_critical_t_of_their_size_and_number() -> None:
@@ -669,6 +705,50 @@ def test_shares_of_unjudged_documents_of_robust_runs_are_what_trec_eval_prints()
     for name, run in runs.items():
         shares = unjudged_shares(judge(qrels, run, complete=False), 10)
         assert f"{np.mean(shares):.4f}" == f"{printed_by_trec_eval(name)['unj_10']:.4f}"
+
+
+# One run --------------------------------------------------------------------------------------------
+
+
+def test_a_single_run_has_means_curves_and_documents_and_nothing_to_compare(tmp_path: Path) -> None:
+    written_to, results = tmp_path / "one.html", te.evaluate(JUDGED, PAIR[0], "map")
+    done = treceval(
+        ["report", JUDGED, PAIR[0], "-m", "map", "-o", str(written_to), "--svg", f"bars={tmp_path}/bars.svg"]
+    )
+    assert (done.status, done.out) == (0, b"")
+    packed = re.search(r'<script type="text/plain" id="data">([^<]*)</script>', written_to.read_text("utf-8"))
+    assert packed is not None
+    found = json.loads(gzip.decompress(base64.b64decode(packed[1])))
+    (measure,) = found["measures"]
+    assert found["title"] == "bm25"
+    assert measure["means"] == pytest.approx([results.mean["map"]], rel=1e-12)
+    assert measure["pairs"] is found["overlap"] is None
+    values = [results[qid]["map"] for qid in results]
+    low, high = scipy.stats.t.interval(0.95, 29, np.mean(values), scipy.stats.sem(values))
+    assert (measure["low"][0], measure["high"][0]) == pytest.approx((low, high), rel=1e-9)
+    assert measure["finding"] == [
+        ["", 0, f" has map {results.mean['map']:.4f}."], [f"95 % interval of the mean: {low:.4f} to {high:.4f}."]
+    ]  # fmt: skip
+    assert [group["name"] for group in found["groups"]] == ["by number of relevant documents"]
+    assert len(found["pr"]["y"]) == len(found["rd"]["y"]) == 1
+    assert all(query is not None and len(query["t"]) == 1 for query in found["docs"])
+
+
+def test_no_run_is_refused_and_so_is_a_plot_of_two_of_one(tmp_path: Path) -> None:
+    assert "Missing argument 'RUN…'." in treceval(["report", JUDGED, "-o", f"{tmp_path}/x.html"]).err.decode()
+    done = treceval(["report", JUDGED, PAIR[0], "--svg", f"scatter={tmp_path}/x.svg"])
+    assert (done.status, [*tmp_path.iterdir()]) == (1, [])
+    assert "scatter, deltas and overlap need two runs" in done.err.decode()
+    assert treceval(["compare", JUDGED, PAIR[0]]).status != 0  # of one run there is nothing to compare
+
+
+def test_a_file_of_a_folder_is_left_out_if_one_run_is_left(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "a.txt").write_bytes(Path(PAIR[0]).read_bytes())
+    (tmp_path / "runs" / "b.txt").write_text("1 Q0 a 1 x run\n")
+    done = treceval(["report", JUDGED, str(tmp_path / "runs"), "-o", f"{tmp_path}/x.html"])
+    assert done.status == 1
+    assert (tmp_path / "x.html").exists()
 
 
 # Missing queries ------------------------------------------------------------------------------------

@@ -195,6 +195,7 @@ def test_profiles_have_the_values_that_packages_printed() -> None:
     assert dict(counts) == COUNTS
 
 
+@pytest.mark.filterwarnings("ignore:.*no query counts")
 @pytest.mark.parametrize("row", PER_QUERY, ids=lambda row: row["input"])
 def test_mteb_s_functions_beside_its_tasks_have_the_values_here(row: Row) -> None:
     given = INPUTS[row["input"]]

@@ -569,6 +569,7 @@ def test_of_a_document_twice_in_a_file_the_last_line_counts_or_it_is_refused(
             assert (b"'a'" if file == "run" else b"'b'") in done.err
 
 
+@pytest.mark.filterwarnings("ignore:.*replaced by a later line")
 def test_a_document_keeps_the_place_of_its_first_line_in_a_dictionary() -> None:
     # As in a Python dictionary: a tie that line order breaks has a, whose first line is first, before b.
     lines = io.BytesIO(b"1 Q0 a 1 9 t\n1 Q0 b 2 5 t\n1 Q0 a 3 5 t\n")

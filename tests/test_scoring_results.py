@@ -275,7 +275,7 @@ def test_tables_have_the_measures_as_named_and_lines_as_trec_eval_prints_them(fo
     usual = treceval(["qrels", "run", "--format", "csv"], folder=folder).out.decode().splitlines()[1:]
     printed = treceval(["qrels", "run"], folder=folder).out.decode().splitlines()
     shown, lines = [row.split(",")[1] for row in usual], [line.split()[0] for line in printed]
-    assert te.parse_measures(shown) == te.parse_measures(lines)
+    assert te.measuring.parse_measures(shown) == te.measuring.parse_measures(lines)
     assert (shown[5], lines[5], shown[-1], lines[-1]) == ("AP", "map", "nDCG@10", "ndcg_cut_10")
 
 

@@ -200,6 +200,7 @@ def test_signatures_of_several_profiles_are_repeated_under_their_own() -> None:
     assert te.scoring.Signature.parse(again.signature(1).short).profile == "ranx"
 
 
+@pytest.mark.filterwarnings("ignore:.*replaced by a later line")
 def test_judgments_whose_last_line_counts_are_repeated(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 a 2\n1 0 b 1\n")
     given = str(tmp_path / "qrels"), {"1": {"a": 1.0, "b": 0.5}}
@@ -537,6 +538,7 @@ def test_pickled_results_keep_their_signatures_and_leave_the_judgments_behind() 
 # Both forms -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*no query counts")
 def test_both_forms_say_the_same_but_for_the_set_of_queries() -> None:
     rng = random.Random(1)
     qrels, run = te.Qrels(QRELS), with_ranks(RUN)

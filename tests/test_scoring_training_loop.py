@@ -82,6 +82,7 @@ def test_later_runs_have_the_values_of_the_functions(measures: list[str]) -> Non
             same(evaluator.scored(every), te.evaluate(qrels, every, measures, **options))
 
 
+@pytest.mark.filterwarnings("ignore:.*no query counts")
 @compiled
 def test_later_runs_follow_every_profile() -> None:
     measures = ["AP", "nDCG@5", "P@3", "RR"]
@@ -225,6 +226,7 @@ def test_every_turn_of_arrays_alone_has_the_values_of_its_file(options: dict[str
             evaluator.scored((np.zeros(twice.shape), twice, names))
 
 
+@pytest.mark.filterwarnings("ignore:.*no query counts")
 def test_arrays_are_ranked_as_a_profile_ranks_files(tmp_path: Path) -> None:
     # Where ties stand in the order of lines, that is their order in the row.
     measures = ["AP", "nDCG@5", "P@3"]

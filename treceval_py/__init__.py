@@ -11,7 +11,7 @@ Judgments come first, then the run or the runs: paths, dictionaries, frames, arr
 Score
     evaluate, Evaluator     a run once; one run after another, as in training
     compare                 runs: means, differences, significance
-    report                  runs and their comparison, as one page
+    report                  a page on one run, or on several and their differences
     board                   all runs of a folder, best first
     Results                 what `evaluate` returns: `mean`, values of queries, `to_pandas`, `save`
     Scoring                 all settings that decide a value
@@ -39,6 +39,7 @@ Everything else is in packages, loaded when they are used: ``te.grading.grade``.
     io             other files: `write_qrels`, `read_preferences`
     judges         agreement of judges: `agree`
     judging        judged runs, from which measures are computed: `judge`
+    listing        what `measures` and `profiles` return
     measuring      measures of your own: `declare`, `measure_by_query`
     ranges         values under other orders of ties and other judgments: `assess`
     reporting      pictures and contents of pages
@@ -100,8 +101,8 @@ def _nearest(package: str, name: str) -> str:
 
 
 _PACKAGES = (
-    "boards checking comparing data errors explaining fusing gating grading integrations io judges judging measuring "
-    "ranges reporting retrieval scoring"
+    "boards checking comparing data errors explaining fusing gating grading integrations io judges judging listing "
+    "measuring ranges reporting retrieval scoring"
 )
 
 _LISTED, _attribute, __dir__ = lazily(
@@ -117,6 +118,8 @@ _LISTED, _attribute, __dir__ = lazily(
         "io.conversion": "convert",
         "io.named": "read_qrels read_run",
         "io.writing": "write_run",
+        "listing.listing": "measures profiles",
+        "reporting.reporting": "report",
         "scoring.evaluation": "Evaluator evaluate",
         "scoring.planning": "Scoring",
         "scoring.results": "Results",

@@ -13,6 +13,7 @@ from treceval_py import integrations as integrations
 from treceval_py import io as io
 from treceval_py import judges as judges
 from treceval_py import judging as judging
+from treceval_py import listing as listing
 from treceval_py import measuring as measuring
 from treceval_py import ranges as ranges
 from treceval_py import reporting as reporting
@@ -29,6 +30,9 @@ from treceval_py.io.conversion import convert as convert
 from treceval_py.io.named import read_qrels as read_qrels
 from treceval_py.io.named import read_run as read_run
 from treceval_py.io.writing import write_run as write_run
+from treceval_py.listing.listing import measures as measures
+from treceval_py.listing.listing import profiles as profiles
+from treceval_py.reporting.reporting import report as report
 from treceval_py.scoring.evaluation import Evaluator as Evaluator
 from treceval_py.scoring.evaluation import evaluate as evaluate
 from treceval_py.scoring.planning import Scoring as Scoring
@@ -53,6 +57,9 @@ __all__ = [
     "read_qrels",
     "read_run",
     "write_run",
+    "measures",
+    "profiles",
+    "report",
     "Evaluator",
     "evaluate",
     "Scoring",

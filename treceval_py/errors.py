@@ -117,6 +117,10 @@ class RunCountError(EvaluationError):
     status = 2
 
 
+class UnknownKeyError(TrecevalError, KeyError):
+    """Results have no such query or measure, or judgments or a run no such query."""
+
+
 class OutputError(TrecevalError):
     """A file cannot be written."""
 

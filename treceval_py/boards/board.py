@@ -210,14 +210,20 @@ class Board(NamedTuple):
 
     def __repr__(self) -> str:
         runs = listed([f"{brief(run.name)} {run.means[0]:.4f}" for run in self.runs], 5, 60)
-        return f"<Board of {len(self.runs)} runs by {brief(self.measures[0])}: {runs}>"
+        failed = f"; {len(self.errors)} not scored" if self.errors else ""
+        return f"<Board of {len(self.runs)} runs by {brief(self.measures[0])}: {runs}{failed}>"
+
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
 
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
 
         return text_of(self, "html")
 
-    def plot(self, measure: str | None = None) -> Plot:
+    def plot(self, measure: str | Measure | None = None) -> Plot:
         """Plot a measure's means as bars, as in reports, to show in a notebook or to save.
 
         Parameters
@@ -544,7 +550,7 @@ def known_runs(
     """Return the result of each file, from the cache or scored now; notes; and the number scored."""
     path, notes = None if cache is None else os.fspath(cache), list[str]()
     if path is not None and scorer.own:
-        notes.append(f"nothing is kept for the next time: {', '.join(scorer.own)} may change without notice.")
+        notes.append(f"results are not cached: {', '.join(scorer.own)} may change without notice.")
         path = None
     cached = Cached({}, {})
     if path is not None:
@@ -776,7 +782,7 @@ def _about_queries(scorer: Scorer, known: Known, columns: Sequence[Aligned]) -> 
             + ("" if scorer.scoring.complete else " Without --common a missing query counts as an empty ranking.")
         )
     if columns[0].values.shape[1] == 1:
-        notes.append("there is one query, so that nothing can be tested.")
+        notes.append("there is only one query, so nothing can be tested.")
     return notes
 
 

@@ -167,7 +167,7 @@ def read_cache(path: str, key: Sequence[str], bounds: Sequence[Bounds]) -> Cache
         failure = error.what
     # Whatever is wrong with its contents, they can be computed again.
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, MemoryError, DataError):
-        failure = "it does not hold what a cache holds"
+        failure = "it is not a cache"
     return Cached({}, {}, f"the cache {path} cannot be used ({failure}) and is made again.")
 
 

@@ -1,4 +1,4 @@
-"""Intervals of ranks, and which runs can be told apart, by a bootstrap over queries, collections or both."""
+"""Intervals of ranks, and which runs differ significantly, by a bootstrap over queries, collections or both."""
 
 from __future__ import annotations
 

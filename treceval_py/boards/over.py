@@ -104,7 +104,8 @@ class CollectionRun(NamedTuple):
     ranks : tuple of int, or None
         The confidence interval of its rank, best and worst; None if there is none.
     like_next : bool or None
-        Whether it cannot be told apart from the next run. None for the last one with a rank, or if nothing was tested.
+        Whether it does not differ significantly from the next run. None for the last one with a rank, or if nothing
+        was tested.
     files : tuple of str, length K
         The name of its file in each collection, without folders; empty where there is none.
     digests : tuple of str, length K
@@ -142,7 +143,7 @@ class CollectionsBoard(NamedTuple):
     resampled : {"both", "queries", "collections"}
         The level that the bootstrap resampled.
     critical : float
-        The difference, in standard errors, above which two runs are told apart; NaN if nothing was tested.
+        The difference, in standard errors, above which two runs differ significantly; NaN if nothing was tested.
     notes : tuple of str
         What was left out or assumed.
     errors : tuple of Unscored
@@ -168,6 +169,11 @@ class CollectionsBoard(NamedTuple):
         runs = listed([f"{brief(run.name)} {run.averages[0]:.4f}" for run in self.runs], 5, 60)
         over = f"{len(self.collections)} collection{'' if len(self.collections) == 1 else 's'}"
         return f"<CollectionsBoard of {len(self.runs)} runs over {over} by {brief(self.measures[0])}: {runs}>"
+
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
 
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
@@ -217,7 +223,7 @@ def board_over(
         A folder with a folder for each collection; or a TOML file that lists them, as docs/compare.md describes; or,
         for each collection, the results of each run or its value for each query.
     measures : name, Measure, or iterable of them, optional
-        Measures to compute; the first decides the order. Default: those of the TOML file, else as in `board`. For given
+        Measures to compute; the first decides the order. Default: the TOML file's, else as in `board`. For given
         values: the name of their measure.
     scoring : Scoring, optional
         How runs are scored. A collection's own measures, profile and level come before these.
@@ -304,9 +310,9 @@ def _label(measures: object) -> str:
     """Return the name of the measure that values are of."""
     if measures is None:
         return VALUE
-    if not isinstance(measures, (str, Measure)):
+    if isinstance(measures, Iterable) and not isinstance(measures, str):
         raise MeasureError("values have one measure", "Name one.")
-    return measures if isinstance(measures, str) else measures.name
+    return str(measures)
 
 
 # The values of a collection ---------------------------------------------------------------------------
@@ -485,12 +491,12 @@ def _ranked(
         averages += share * scores.means[row, : len(measures)]
     single = len(tables) == 1
     if single and resampled != "queries":
-        said.append("there is one collection, so the bootstrap is over its queries alone.")
+        said.append("there is only one collection, so the bootstrap is over its queries.")
     resampled = "queries" if single else resampled
     few = [table.collection.name for table in tables if table.collection.queries == 1]
     if few and resampled != "collections":
         said.append(
-            f"{first_of(few)} {'has' if len(few) == 1 else 'have'} one query, whose error is not known: it counts as 0."
+            f"{first_of(few)} {'has' if len(few) == 1 else 'have'} one query, so the error is unknown and counts as 0."
         )
     values = [scores.values[row] for scores, row in zip(tables, rows, strict=True)]
     tested = len(complete) > 1 and (resampled != "queries" or len(few) < len(tables))

@@ -13,6 +13,7 @@ from treceval_py.comparing.show.cells import highest
 from treceval_py.comparing.show.sentences import abridged, means_over, noted
 from treceval_py.comparing.tests import SIMULTANEOUS, TESTS
 from treceval_py.errors import visible
+from treceval_py.measuring import Measure
 from treceval_py.plots.images import Plot
 from treceval_py.plots.specs import means_plot
 from treceval_py.rendering import render
@@ -51,7 +52,7 @@ def document_of(board: Board | CollectionsBoard, style: Style) -> Document:
     return Document("board", [_table(board, style), *_group_tables(board)], lambda style: _made(board, style))
 
 
-def plot_of(board: Board, measure: str | None) -> Plot:
+def plot_of(board: Board, measure: str | Measure | None) -> Plot:
     """Return the bars of a measure; parameters and errors as of `Board.plot`."""
     place = 0 if measure is None else place_of(board.measures, measure)
     nothing = [None] * len(board.runs)

@@ -104,9 +104,9 @@ def _sentences(board: CollectionsBoard) -> list[str]:
     if pairs:
         of = "1 pair of neighbours" if len(pairs) == 1 else f"{len(pairs)} pairs of neighbours"
         said.append(
-            f"Next: whether a run can be told apart from the one below it. Of {of}, {sum(pairs)} cannot (the same "
-            f"bootstrap, alpha = {exactly(settings.alpha)} for all pairs of runs together: the difference is less than "
-            f"{board.critical:.2f} standard errors)."
+            "Next: whether a run differs significantly from the one below it (the same bootstrap, alpha = "
+            f"{exactly(settings.alpha)} for all pairs of runs together: by {board.critical:.2f} standard errors or "
+            f"more). Not significant: {sum(pairs)} of {of}."
         )
     said += [noted(note) for note in board.notes]
     said += [f"Not scored: {visible(message)}" for _, message in named_errors(board.errors)]

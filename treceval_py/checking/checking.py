@@ -77,8 +77,12 @@ class Checked(NamedTuple):
 
     def __repr__(self) -> str:
         notes = self.counts.total() - self.errors - self.warnings
-        counts = f"{self.errors:,} errors, {self.warnings:,} warnings, {notes:,} notes"
-        return f"<Checked {brief(self.file)!r}: {counts} in {self.lines:,} lines>"
+        counts = [(self.errors, "error"), (self.warnings, "warning"), (notes, "note"), (self.lines, "line")]
+        *findings, lines = (f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
+        return f"<Checked {brief(self.file)!r}: {', '.join(findings)} in {lines}>"
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.findings), repr(self)[1:-1]])
 
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
@@ -97,8 +101,8 @@ class Checked(NamedTuple):
 
 
 def check(
-    source: Source | Data,
     qrels: AnyJudgments | None = None,
+    run: Source | Data | None = None,
     *,
     kind: str | None = None,
     most: int = 100,
@@ -106,16 +110,18 @@ def check(
     ignore: Collection[str] = (),
     scale: tuple[int, int] | None = None,
 ) -> Checked:
-    r"""Check a run or judgments line by line, and return everything that is wrong.
+    r"""Check a run against judgments, line by line, and return everything that is wrong.
+
+    A single argument, a run or judgments, is checked alone.
 
     Parameters
     ----------
-    source : str, path or binary file
-        The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd. It is read in
-        pieces: only its query ids and its longest query are held in memory. Judgments or a run in memory are checked
-        as the lines that `write_qrels` and `write_run` would write.
     qrels : judgments, optional
         Judgments to check the run against, in any form that `evaluate` accepts.
+    run : str, path or binary file, optional
+        The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd. It is read in
+        pieces: only its query ids and its longest query are held in memory. A run in memory is checked as the lines
+        that `write_run` would write.
     kind : str, optional
         ``run``, ``msmarco``, ``qrels`` or ``judged-ranking``, whose lines are checked; or another format, which only
         its reader checks. Default: recognised.
@@ -152,20 +158,23 @@ def check(
         raise EvaluationError(f"unknown kind of file {shown(kind)}", f"Choose one of {', '.join(checkable())}.")
     select, ignore = codes_named(select, "select"), codes_named(ignore, "ignore")
     _refuse_numbers(most, scale)
-    judgments = None if qrels is None else load_judgments(qrels)
+    source, beside = (qrels, None) if run is None else (run, qrels)
+    if source is None:
+        raise EvaluationError("there is nothing to check", "Give judgments, a run, or both.")
+    judgments = None if beside is None else load_judgments(beside)
     if judgments is not None and not isinstance(judgments, Qrels):
         raise EvaluationError("a run can only be checked against relevance judgments (qrels)", file=judgments.name)
-    source = _lines_of(source, kind)
-    collector = Collector(name_of(source), most=most, select=select, ignore=ignore)
+    lines = _lines_of(source, kind)
+    collector = Collector(name_of(lines), most=most, select=select, ignore=ignore)
     try:
-        with kept(source) as (first, again):
+        with kept(lines) as (first, again):
             return _Check(collector, judgments, kind, scale).checked(first, again)
     except InputError as error:  # it cannot even be opened
         collector.add("F002", error.what, error.todo, line=error.line or 0)
         return Checked(collector.file, None, collector.sorted(), collector.counts, 0, None, "F002")
 
 
-def _lines_of(source: Source | Data, kind: str | None) -> Source:
+def _lines_of(source: AnyJudgments, kind: str | None) -> Source:
     """Return a file unchanged, and an object in memory as lines."""
     if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
         return cast("Source", source)
@@ -239,7 +248,7 @@ class _Check:
         except TrecevalError as error:
             self._collector.add("F002", error.what, error.todo, line=error.line or 0)
             return source, True
-        caveat = f"{form.title} ({form.layout}): only its reader checked this file, and it can be read"
+        caveat = f"{form.title} ({form.layout}): the file can be read, but its lines were not checked one by one"
         lines = "judgments with lines, and check those" if judged else "a run with lines, and check that"
         self._collector.add("F018", caveat, f"Use treceval convert to make {lines}.")
         if isinstance(table, Qrels):

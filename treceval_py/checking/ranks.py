@@ -116,7 +116,7 @@ def _odd(lists: PlacedLists, number: int) -> Place:
     query = lists.name(number)
     if int(ranks[0]) > 1:
         row = int(order[0])
-        return lists.place(row, lists.kind.rank, f"those of query {query} begin at {_rank(lists, row)}")
+        return lists.place(row, lists.kind.rank, f"in query {query} they begin at {_rank(lists, row)}")
     at = int(np.flatnonzero(ranks[1:] - ranks[:-1] != 1)[0])
     before, row = sorted((int(order[at]), int(order[at + 1]))) if ranks[at] == ranks[at + 1] else order[at : at + 2]
     if lists.ranks[before] == lists.ranks[row]:

@@ -76,7 +76,7 @@ class ScoreChecks:
                 f"{count:,} of {self._neighbours:,} neighbours ({share_of(count, self._neighbours)}) have scores that "
                 f"differ, but not in single precision: {self._close.first.words}"
             )
-            todo = "trec_eval 9 and pytrec_eval treat them as ties, ordered by id; this program does not."
+            todo = "trec_eval 9 and pytrec_eval treat them as ties, ordered by id; treceval does not."
             self._close.tell(collector, "R131", nearness, todo)
 
 

@@ -230,7 +230,7 @@ class Together:
         if few:
             unjudged = f"{sampled.documents} only {sampled.words} judged for their query"
             unjudged += f", and {unknown:,} are not judged for any query" if unknown >= most else ""
-            self._collector.add("X206", unjudged, version if unknown >= most else "Are the query ids those of QRELS?")
+            self._collector.add("X206", unjudged, version if unknown >= most else "Do the query ids match QRELS?")
         elif unknown >= most:
             self._collector.add("X207", f"{sampled.documents} {unknown:,} are not judged for any query", version)
 

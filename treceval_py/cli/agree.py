@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 @click.argument("files", metavar="QRELS QRELS… [RUN…]", nargs=-1, required=True)
 @option("--run runs", "RUN", "Run, folder or pattern of runs. Repeatable.", multiple=True)
 @scoring_options()
-@flag("--common", "Score runs with only those judgments that all judges made.")
-@flag("-q --per-query by_query", "Show each query, too.")
+@flag("--common", "Only judgments that all judges made.")
+@flag("-q --per-query by_query", "Show each query too.")
 @titled("Statistics")
-@decimal("--alpha", "Significance level of the tests between runs [0.05].", 0.05)
-@decimal("--confidence", "Confidence level of the intervals [0.95].", 0.95)
+@decimal("--alpha", "Significance level of tests between runs [0.05].", 0.05)
+@decimal("--confidence", "Confidence level of intervals [0.95].", 0.95)
 @number("--bootstrap", "Resamples of the bootstrap [2000].", 2000, least=100)
 @number("--seed", "Random seed [1].", 1)
 @titled("Output")
@@ -54,10 +54,9 @@ def agree(
 ) -> None:
     r"""Measure how judges agree, and whether they order runs alike.
 
-    QRELS are the judgments of each judge, a person or a program. RUNs are recognised by their lines; name a run in
-    another format with --run. The output has Cohen's kappa, weighted kappas and Krippendorff's alpha with intervals,
-    and a table of grades for each pair of judges. With runs, it also has the correlation of the orders of runs
-    (Kendall's tau, AP correlation) and the pairs of runs whose significant difference depends on the judge.
+    QRELS are the judgments of each judge, a person or a program. It prints Cohen's kappa, weighted kappas and
+    Krippendorff's alpha with intervals, and a table of grades for each pair of judges. With runs: also the correlation
+    of their orders (Kendall's tau, AP correlation), and pairs whose significant difference depends on the judge.
 
     \b
     treceval agree anna.qrels ben.qrels

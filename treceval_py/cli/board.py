@@ -60,24 +60,25 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @click.command("board", cls=Command, check=_check, common="-m --common --groups --format -o")
 @click.argument("files", metavar="QRELS RUNS… | COLLECTIONS", nargs=-1)
 @scoring_options()
-@flag("--common", "Average over the queries that all runs have, not over all judged queries.")
+@flag("--common", "Average over the queries that all runs have.")
 @titled("Statistics")
-@decimal("--alpha", "Significance level of the letters, or of telling neighbours apart [0.05].", 0.05)
-@decimal("--confidence", "Confidence level of the intervals [0.95].", 0.95)
+@decimal("--alpha", "Significance level [0.05].", 0.05)
+@decimal("--confidence", "Confidence level of intervals [0.95].", 0.95)
 @choice(
     "--resample resampled",
     ["both", "queries", "collections"],
-    "For COLLECTIONS: draw queries, collections or both for the intervals of ranks [both].",
+    "COLLECTIONS: draw queries, collections or both [both].",
+    metavar="NAME",
 )
 @number("--resamples", "Draws for the intervals of ranks [1000].", 1000, least=100, most=1_000_000)
 @number("--seed", "Random seed [1].", 1)
 @titled("Cache")
-@option("--cache", "FILE", "Cache results in FILE [in the runs' folder, if they share one].")
-@flag("--no-cache", "Score all runs, and use no cache.")
+@option("--cache", "FILE", "Cache results in FILE [in the runs' folder].")
+@flag("--no-cache", "Score all runs again, without a cache.")
 @titled("Output")
 @GROUPS
-@choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique; by file over COLLECTIONS].")
-@option("--pseudonyms", "KEY", "Replace the names of runs by pseudonyms made from these secret words.")
+@choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique].")
+@option("--pseudonyms", "KEY", "Hide the names of runs: pseudonyms by secret words.")
 @COLUMNS
 @output_options()
 @click.pass_context
@@ -100,11 +101,11 @@ def board(
     r"""Rank all runs of a folder by their means: a leaderboard.
 
     RUNS are folders, patterns or files. The first measure decides the order; runs that share a letter do not differ
-    significantly. A judged query that a run lacks counts as an empty ranking. Results are cached in
-    .treceval-board.json.gz in the runs' folder; only new or changed runs are scored again.
+    significantly. A judged query that a run lacks counts as an empty ranking. Only new or changed runs are scored
+    again. A file that cannot be scored is left off the board with a note; the exit status is then 1.
 
     COLLECTIONS is a folder with a folder for each collection (judgments: qrels.txt or qrels/test.tsv; runs: runs/), or
-    a TOML file that lists them. Runs are ranked by the mean over collections. A run has the same file name in each.
+    a TOML file that lists them. Runs, which have the same file name in each, are ranked by the mean.
 
     \b
     treceval board qrels.txt runs/
@@ -112,9 +113,6 @@ def board(
     treceval board qrels.txt 'runs/2026-*.gz' --no-cache
     treceval board qrels.txt runs/ --pseudonyms "any secret words" --format html -o board.html
     treceval board beir/ -m nDCG@10
-
-    Beside each rank is its interval, by a bootstrap. A file that cannot be scored is reported on standard error and
-    left off the board; the exit status is then 1.
     """
     qrels, *runs = files
     written = [output.path] if output.path and output.path != "-" else []

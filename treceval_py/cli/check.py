@@ -52,19 +52,19 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @click.command("check", cls=Command, check=_check, common="--qrels --explain --fix --select --format")
 @click.argument("files", metavar="FILE…", nargs=-1)
 @option("--qrels", "QRELS", "Judgments: check them, and compare runs with them.")
-@option("--explain", "CODE", "Explain a code and what to do about it, or 'all' codes.", shell_complete=named("code"))
+@option("--explain", "CODE", "Explain a code, or 'all', and what to do.", shell_complete=named("code"))
 @titled("Findings")
-@repeatable("--select", "CODES", "Report only these codes: R104, or R1 for all that begin with R1.", "code")
-@repeatable("--ignore", "CODES", "Don't report these codes.", "code")
+@repeatable("--select", "CODES", "Only these codes: R104, or R1 for R100 to R199.", "code")
+@repeatable("--ignore", "CODES", "All but these codes.", "code")
 @choice("--as kind", checkable(), "Type of each FILE [recognised].", metavar="FORMAT")
-@option("--scale", "LOW-HIGH", "Valid labels of judgments, such as 0-3 (-1 and -2, not judged, are always valid).")
+@option("--scale", "LOW-HIGH", "Valid labels, such as 0-3; -1 and -2 always are.")
 @flag("--strict", "Exit with status 1 for warnings too.")
 @titled("Fixing")
-@option("--fix", "OUT", "Write a fixed copy to OUT; for several files, into the folder OUT.")
+@option("--fix", "OUT", "Write a fixed copy to OUT (a folder for several).")
 @flag("--in-place", "Fix the files themselves.")
 @titled("Output")
 @format_option("text", ["text", *FORMATS, "github", "sarif"])
-@number("--max most", "Show at most N findings of each code and file; 0 shows all [100].", 100)
+@number("--max most", "Most findings of a code in a file; 0: all [100].", 100)
 @option("-o --output", "FILE", "Write the findings to FILE, whole or not at all.")
 @click.pass_context
 def check(
@@ -123,11 +123,11 @@ def check(
         failed = qrels is not None and judgments is None
         sources = [_repeatable(file, opened) for file in files]
         for source in sources:
-            checked.append(checking(source(), judgments, kind=kind))
+            checked.append(checking(judgments, source(), kind=kind))
             named = checked[-1].kind
             if qrels is not None and kind is None and named is not None and named.name == "qrels":
                 # A file given with judgments is a run, even if it looks like judgments.
-                checked[-1] = checking(source(), judgments, kind="run")
+                checked[-1] = checking(judgments, source(), kind="run")
         findings = Output("table" if output_format == "text" else output_format, output=output)  # both have styles
         findings.put(check_output(checked, output_format, findings.style))
         if scale is not None and not any(each.kind is None or each.kind.rel is not None for each in checked):
@@ -167,7 +167,7 @@ def _judgments(path: str | None, checking: Checking, opened: ExitStack) -> tuple
     from treceval_py.io.named import read_qrels
 
     source = _repeatable(path, opened)
-    checked = [checking(source(), None, kind="qrels")]
+    checked = [checking(source(), kind="qrels")]
     try:
         return checked, read_qrels(source())
     except TrecevalError as error:
@@ -243,7 +243,7 @@ def _fixed(
         say(f"{error} Nothing was written.")
         return None
     note(f"{target}: {'; '.join(done.repairs) or 'nothing to fix, so this is a copy'}")
-    after = checking(target, judgments, kind=before.kind.name)
+    after = checking(judgments, target, kind=before.kind.name)
     remaining = []
     for severity in ("error", "warning"):
         if count := by_severity(after.counts)[severity]:

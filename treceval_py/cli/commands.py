@@ -88,7 +88,7 @@ class Command(click.Command):
         groups = {"Options used most": common} if common else {"Options": options}
         for option in sorted(options, key=lambda option: not getattr(option, "group", "")) if common else ():
             if option not in common:
-                groups.setdefault(getattr(option, "group", "") or "Other options", []).append(option)
+                groups.setdefault(getattr(option, "group", "") or "Output", []).append(option)
         for title, members in groups.items():
             with formatter.section(title):
                 records = filter(None, (option.get_help_record(ctx) for option in members))

@@ -14,7 +14,6 @@ from treceval_py.cli.options import (
     FORCE,
     GROUPS,
     NAMES,
-    QUERIES,
     TWICE,
     USUAL,
     flag,
@@ -48,7 +47,7 @@ def file_faults(files: Sequence[str]) -> dict[str, object]:
     return {"Missing argument 'QRELS'.": not files, TWICE: files.count("-") > 1}
 
 
-def _divided(files: Sequence[str], outputs: Sequence[str | None]) -> tuple[str | None, list[str]]:
+def _divided(files: Sequence[str], outputs: Sequence[str | None], fewest: int) -> tuple[str | None, list[str]]:
     """Return the judgments, the first argument if anything is scored, and the files to compare."""
     from treceval_py.comparing.saved.files import run_files
     from treceval_py.comparing.saved.reading import is_saved
@@ -59,7 +58,7 @@ def _divided(files: Sequence[str], outputs: Sequence[str | None]) -> tuple[str |
     if os.path.isdir(first) or (glob.has_magic(first) and not os.path.lexists(first)) or is_saved(first):
         return None, run_files(files, written=written)
     if not others:
-        raise click.UsageError("Missing argument 'RUN RUN…'.")
+        raise click.UsageError(f"Missing argument '{'RUN ' * (fewest - 1)}RUN…'.")
     runs = run_files(others, without=[first], written=written)
     if all(map(is_saved, runs)):
         raise EvaluationError(
@@ -83,6 +82,7 @@ def gathered(
     again: bool = False,
     look: Callable[[Evaluator, Run], None] | None = None,
     every: bool = False,
+    fewest: int = 2,
 ) -> Gathered:
     """Score and read the files of the command line, with a progress bar if it takes long.
 
@@ -90,7 +90,7 @@ def gathered(
     ----------
     files : sequence of str
         The arguments.
-    scoring, reading, by, force, look
+    scoring, reading, by, force, look, fewest
         As in `gather`.
     outputs : sequence of str or None
         The files that will be written.
@@ -105,7 +105,7 @@ def gathered(
     from treceval_py.scoring.opening import load_run
     from treceval_py.scoring.profiles import profile_of
 
-    qrels, runs = _divided(files, outputs)
+    qrels, runs = _divided(files, outputs, fewest)
     check_targets(outputs, [qrels, *runs])
     optional = [] if every else [file for file in runs if file not in files]
     unsaved = [file for file in runs if not is_saved(file)] if qrels is None else []
@@ -134,6 +134,7 @@ def gathered(
             after=None if bar is None else bar.next,
             look=look,
             optional=optional,
+            fewest=fewest,
         )
     passed = passed_over(files, without=[qrels, *outputs])
     return gathering._replace(notes=(*gathering.notes, *passed))
@@ -151,6 +152,7 @@ def compared(
     baseline: str | None,
     force: bool,
     pairs: bool = False,
+    fewest: int = 2,
     **how: Any,
 ) -> tuple[Gathered, Comparison]:
     """Gather the files of the command line (`how`, as `gathered` does), and compare them; `inputs` are read, too."""
@@ -159,10 +161,17 @@ def compared(
 
     by_group = read_query_groups(groups) if groups else ()
     check_targets(outputs, [*inputs, *(each.name for each in by_group)])
-    gathering = gathered(files, scoring, reading, force=force, outputs=outputs, **how)
+    gathering = gathered(files, scoring, reading, force=force, outputs=outputs, fewest=fewest, **how)
     with working(f"comparing {len(gathering.runs)} runs"):
         comparison = compare_gathered(
-            gathering, settings, baseline=baseline, pairs=pairs, groups=by_group, force=force, threads=reading.threads
+            gathering,
+            settings,
+            baseline=baseline,
+            pairs=pairs,
+            groups=by_group,
+            force=force,
+            threads=reading.threads,
+            fewest=fewest,
         )
     return gathering, comparison
 
@@ -213,23 +222,22 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--baseline", "NAME", "Run to compare the others with [the first].")
 @titled("Statistics")
 @statistics_options
-@flag("--pairs", "Compare every pair of runs, not only with the baseline.")
+@flag("--pairs", "Compare all pairs, not only with the baseline.")
 @FORCE
 @titled("Other views")
 @option(
     "--per-query",
     "[N]",
-    "Instead of the tables, print the N queries with the largest differences, and the documents that moved [10].",
+    "Instead of tables: the N queries that differ most, and the documents that moved [10].",
     is_flag=False,
     flag_value=10,
     type=within(1),
 )
-@option("--queries", "FILE", f"With --per-query: {QUERIES}")
+@option("--queries", "FILE", "With --per-query: texts of queries, as for report.")
 @option(
     "--agreement",
     "[DEPTH]",
-    "Instead of the tables, print how far the measures agree on the order of runs, and the runs' first DEPTH "
-    "documents with each other [100].",
+    "Instead of tables: how far measures agree on the order of runs, and the first DEPTH documents [100].",
     is_flag=False,
     flag_value=100,
     type=within(1),
@@ -253,9 +261,8 @@ def compare(
 ) -> None:
     r"""Compare runs: differences with intervals, paired tests, and groups that do not differ significantly.
 
-    RUNs are run files, folders or patterns, or results saved with -q (by trec_eval, or by treceval as trec or json). If
-    all are saved results, omit QRELS. A file of a folder or pattern that cannot be scored is left out with a note; the
-    exit status is then 1.
+    RUNs are run files, folders or patterns, or results saved with -q as trec or json, which need no QRELS. A file of a
+    folder that cannot be scored is left out with a note; the exit status is then 1.
 
     \b
     treceval compare qrels.txt bm25.txt bge.txt

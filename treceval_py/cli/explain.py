@@ -29,8 +29,8 @@ def _check(ctx: click.Context) -> dict[str, object]:
 
 @click.command("explain", cls=Command, check=_check, common="-m --claim --against --query -o")
 @click.argument("files", metavar="QRELS RUN", nargs=-1)
-@repeatable("--claim claims", "NAME=VALUE", "Value reported elsewhere, to be explained.", "measure")
-@repeatable("--against", "PROFILE", "Walk to this profile, one convention at a time.", "profile")
+@repeatable("--claim claims", "NAME=VALUE", "A value that another tool printed, to be explained.", "measure")
+@repeatable("--against", "PROFILE", "Go to this profile, one convention at a time.", "profile")
 @option("--query", "QID", "Show the arithmetic of this query, term by term.")
 @scoring_options()
 @option("-o --output", "FILE", "Write to FILE, whole or not at all.")
@@ -45,8 +45,8 @@ def explain(
 ) -> None:
     r"""Explain how a value is computed, and why others report a different one.
 
-    Scores RUN under every profile; finds the profile, changed convention or mistake that gives a claimed value; and
-    walks from our value to theirs, one convention at a time.
+    Scores RUN under every profile, finds the profile, convention or mistake behind a claimed value, and goes from our
+    value to theirs, one convention at a time.
 
     \b
     treceval explain qrels.txt run.txt -m nDCG@10

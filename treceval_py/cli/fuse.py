@@ -34,9 +34,8 @@ HELP = """Fuse runs into one, query by query.
 \b
 {methods}
 
-Here s is the score after normalisation, r the rank (from 1), w the weight of the run, h the number of runs that have
-the document, n the length of a list and c the number of documents in all lists of the query. A run without the document
-adds nothing, unless the formula says otherwise; each query is fused from the runs that have it.
+s: score after normalisation. r: rank, from 1. w: weight of the run. h: number of runs with the document. n: length of
+the list. c: number of documents in all lists of the query. A run without the document adds nothing to Σ.
 
 \b
 {norms}
@@ -44,14 +43,10 @@ adds nothing, unless the formula says otherwise; each query is fused from the ru
 \b
 treceval fuse bm25.txt bge.txt -o fused.txt
 treceval fuse bm25.txt bge.txt -o fused.txt --method weighted --weights 0.3,0.7
-treceval fuse a.txt b.txt c.txt.gz -o fused.txt.gz --method combsum --norm zmuv --depth 100
 treceval fuse bm25.txt bge.txt -o fused.txt --method weighted --tune qrels.txt
 
-With --tune, queries are divided into folds by a hash of their ids, and each fold is fused with the weights that are
-best on the other folds: the mean of the fused run estimates what tuning gains on new queries. --method and --norm may
-then be repeated.
-
-fused.txt.json, next to the fused run, records its inputs and settings.
+With --tune, each fold of the queries is fused with the weights that are best on the other folds, so the mean of the
+fused run estimates the gain on new queries. fused.txt.json records inputs and settings.
 """
 
 
@@ -108,26 +103,26 @@ def _weights(text: str) -> tuple[float, ...]:
 )
 @click.argument("runs", metavar="RUN RUN…", nargs=-1, required=True)
 @option("-o --output", "RUN", "Fused run; its extension selects compression (.gz, …).", required=True)
-@choice("--method methods", METHODS, "Method; several with --tune [rrf].", multiple=True)
-@choice("--norm norms", NORMS, "Normalisation, for methods with s; several with --tune [min-max].", multiple=True)
-@option("--weights", "W,W,…", "A weight for each run, for methods with w [all equal].", type=_weights)
+@choice("--method methods", METHODS, "One of these methods; several with --tune [rrf].", multiple=True, metavar="NAME")
+@choice("--norm norms", NORMS, "Normalisation of s; several with --tune [min-max].", multiple=True, metavar="NAME")
+@option("--weights", "W,W,…", "A weight w for each run [all equal].", type=_weights)
 @titled("Fusion")
 @decimal("--rrf-k", "The constant k of rrf [60].", 60)
 @decimal("--rbc-phi", "The persistence φ of rbc [0.8].", 0.8)
 @number("--depth", "Use only the first N documents of each list [all].", least=1)
 @flag("--strict", "Refuse runs with different queries.")
 @titled("Tuning")
-@option("--tune", "QRELS", "Choose the weights by these judgments, and among several methods and normalisations.")
-@number("--folds", "Folds of --tune: each is fused with the setting that is best on the others [5].", least=2)
-@repeatable("-m --measure measure", "NAME", "Measure for --tune, whose mean decides [nDCG@10].", "measure")
+@option("--tune", "QRELS", "Choose weights, methods and norms by judgments.")
+@number("--folds", "Folds of --tune [5].", least=2)
+@repeatable("-m --measure measure", "NAME", "Measure that --tune maximises [nDCG@10].", "measure")
 @option("--profile", help="Scoring conventions for --tune.", **PROFILE)
-@option("--tuned", "JSON", "Fuse with the final setting of an earlier --tune: its FUSED.json.")
+@option("--tuned", "JSON", "Use the setting of an earlier --tune, its FUSED.json.")
 @titled("Reading files")
 @READING_OPTIONS["run_format"]
 @READING_OPTIONS["max_passage"]
 @titled("Output")
 @number("-k k", "Documents per query of the fused run [1000].", 1000, least=1)
-@option("--tag", None, "The last column of the fused run [the method and its settings].")
+@option("--tag", None, "Tag of the fused run [the method and its settings].")
 @PATHS
 def fuse(runs: tuple[str, ...], output: str, run_format: str | None, **options: Any) -> None:
     """Fuse files, and print notes about them."""

@@ -32,14 +32,13 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 @repeatable(
     "--margin margins",
     "[MEASURE=]X",
-    "How much lower the candidate may be: 0.01, or 5% of the baseline's mean. Repeatable [0.01 where there is no "
-    "floor].",
+    "How much lower the candidate may be: 0.01, or 5% of the baseline. Repeatable [0.01 where there is no floor].",
     "measure",
 )
 @repeatable(
     "--floor floors",
     "MEASURE=X",
-    "Lowest mean that the candidate may have, compared without a test. Repeatable.",
+    "Lowest mean of the candidate, without a test. Repeatable.",
     "measure",
 )
 @titled("Statistics")
@@ -65,9 +64,9 @@ def gate(
 ) -> None:
     r"""Decide whether a run may replace another: a gate for continuous integration.
 
-    The candidate passes if it is shown in every measure that it is not lower than the baseline by more than the margin
-    (one-sided paired t-tests), and if it reaches its floors. Runs are run files, or results saved with -q; if both are
-    saved, omit QRELS. A judged query that a run lacks counts as an empty ranking. Higher is assumed better.
+    The candidate passes if one-sided paired t-tests show for every measure that it is not lower than the baseline by
+    more than the margin, and if it reaches its floors. Runs are run files, or results saved with -q, which need no
+    QRELS. A judged query that a run lacks counts as an empty ranking. Higher is assumed better.
 
     \b
     treceval gate qrels.txt main.run branch.run -m nDCG@10 -m map

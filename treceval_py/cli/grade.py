@@ -12,7 +12,7 @@ import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.options import choice, flag, given, number, option, titled
-from treceval_py.cli.printing import note, put
+from treceval_py.cli.printing import note, put, wrote
 from treceval_py.cli.progress import counting
 from treceval_py.errors import visible
 
@@ -45,25 +45,24 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @click.command("grade", cls=Command, check=_check, common="-o --rules --roster --claims --template")
 @click.argument("qrels", metavar="QRELS", required=False)
 @click.argument("submissions", metavar="SUBMISSIONS", required=False)
-@option("-o --output", "OUT", "Folder to write to: a new one, or that of an earlier grading.")
-@option("--claims", "FILE", "Values claimed by students: CSV with student, measure, value.")
+@option("-o --output", "OUT", "Folder to write: a new or an earlier one.")
+@option("--claims", "FILE", "Claimed values: CSV with student, measure, value.")
 @titled("Grading")
 @option("--baseline", "RUN", "Run to compare the submissions with.")
 @option("--rules rules_file", "FILE", "Measures, thresholds, points and tasks (TOML).")
-@option(
-    "--roster", "FILE", "Everybody in the class: CSV of Moodle, Canvas, Gradescope or GitHub Classroom, or a plain one."
-)
-@flag("--template", "Write the folder of a new exercise to OUT: rules, and what to tell students.")
+@option("--roster", "FILE", "Everybody in the class: CSV of a platform, or your own.")
+@flag("--template", "Write a new exercise to OUT: rules, texts for students.")
 @choice(
     "--to",
     ["moodle", "canvas", "gradescope"],
-    "Also write an import file for this platform. Repeatable. With --single: print Gradescope's results.json.",
+    "moodle, canvas or gradescope: also write its import file. Repeatable.",
     multiple=True,
+    metavar="NAME",
 )
 @number("--workers", "Grade with N processes [one per core].", least=1, most=256)
 @titled("A single submission")
-@flag("--single", "SUBMISSIONS is one submission: print its grade as JSON and write nothing.")
-@option("--student", "NAME", "With --single: the student's name, as in the table of claims.")
+@flag("--single", "SUBMISSIONS is one: print its grade as JSON.")
+@option("--student", "NAME", "With --single: the student's name in the claims.")
 @click.pass_context
 def grade(
     ctx: click.Context,
@@ -83,8 +82,7 @@ def grade(
     SUBMISSIONS is the export of Moodle, Canvas, Blackboard, Gradescope or another platform (zip, tar or tar.gz), or a
     folder with a file or folder per student. OUT is a folder for a gradebook (CSV and XLSX), a feedback file per
     student and an overview to open in a browser. Students declare values in claims.csv or on lines such as
-    MAP = 0.3088, or you collect them in a CSV of the class (student, measure, value). Numbers in reports are compared
-    too, and never take a point.
+    MAP = 0.3088.
 
     \b
     treceval grade qrels.txt submissions.zip -o graded
@@ -103,7 +101,7 @@ def grade(
 
     if template:
         write_template(output)
-        put(visible(f"written to {os.path.join(output, '')}") + "\n", None)
+        wrote(os.path.join(output, ""))
         return
     rules = DEFAULT_RULES if rules_file is None else read_rules(rules_file)
     options = {name for name in given(ctx) if ctx.params[name]}
@@ -133,8 +131,8 @@ def grade(
             books, notes = {"": grading.grade(qrels, submissions, output, after=after, **shared, **files)}, ()
     for line in (*(f"{task}{line}" for task, book in books.items() for line in book.notes), *notes):
         note(f"{line}.")
-    written = visible(f"written to {os.path.join(output, '')}") + "\n"
-    put("".join(_summary(book, task) for task, book in books.items()) + written, None)
+    put("".join(_summary(book, task) for task, book in books.items()), None)
+    wrote(os.path.join(output, ""))
 
 
 def _wrong(options: Collection[str], to: Collection[str], *, course: bool) -> dict[str, bool]:

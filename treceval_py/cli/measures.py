@@ -15,7 +15,7 @@ from treceval_py.cli.printing import Output, put_list
 @output_options(digits=False)
 def measures(names: tuple[str, ...], plugins: tuple[str, ...], output: Output) -> None:
     """List all measures, or explain the given ones: formula, parameters, value of the empty case, reference."""
-    from treceval_py.cli.measure_tables import explained, tables
+    from treceval_py.listing.of_measures import explained, tables
 
     load_plugins(plugins)
     put_list("measures", tables, names, explained, output)

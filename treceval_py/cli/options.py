@@ -100,9 +100,9 @@ def choice(spellings: str, values: Iterable[str], help: str, **settings: Any) ->
     )
 
 
-def usual_choice(spellings: str, values: Sequence[str], help: str) -> Decorator:
+def usual_choice(spellings: str, values: Sequence[str], help: str, **settings: Any) -> Decorator:
     """Return an option that takes one of some values, by default the first."""
-    return choice(spellings, values, help, default=values[0])
+    return choice(spellings, values, help, default=values[0], **settings)
 
 
 def number(spellings: str, help: str, default: int | None = None, least: int = 0, most: int | None = None) -> Decorator:
@@ -264,31 +264,37 @@ def output_options(
 
 def format_option(default: str | None, formats: Sequence[str], usual: str = "") -> Decorator:
     """Return the option ``--format``."""
-    return choice("--format output_format", formats, f"Output format [{usual or default}].", default=default)
+    return choice(
+        "--format output_format",
+        formats,
+        f"{', '.join(formats)} [{usual or default}].",
+        metavar="NAME",
+        default=default,
+    )
 
 
 GROUPS = option(
     "--groups", "FILE[:COLUMN]",
-    "Also show each group of queries: lines of qid<TAB>label, or a column of a queries file. Repeatable.",
+    "Groups of queries: lines qid<TAB>label. Repeatable.",
     multiple=True,
 )  # fmt: skip
 COLUMNS = choice(
     "--columns",
     ["1", "2"],
-    "With --format latex: width of the tables, 1 (table) or 2 columns of text (table*, or a page) [1].",
+    "With --format latex: columns that tables span [1].",
 )
 NAMES = choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique].")
 FORCE = flag("--force", "Compare even values that were computed differently.")
 PROFILE: dict[str, Any] = {"metavar": "NAME", "shell_complete": named("profile")}
-PATHS = flag("--paths/--no-paths", "Record files with their folders; --no-paths: names only [paths].", default=True)
+PATHS = flag("--paths/--no-paths", "Record files with their folders, or names only [paths].", default=True)
 PLUGIN = option(
     "--plugin plugins",
     "MODULE",
-    "Import your own measures from a Python module or .py file. Repeatable.",
+    "Your own measures: module or .py file. Repeatable.",
     multiple=True,
 )
-CORPUS = "Texts of documents: docid<TAB>text, BEIR's corpus.jsonl, a folder, datasets:NAME or ir_datasets:NAME."
-QUERIES = "Texts of queries: qid<TAB>text, BEIR's queries.jsonl, a folder, datasets:NAME or ir_datasets:NAME."
+CORPUS = "Texts of documents: docid<TAB>text, corpus.jsonl, a folder, datasets:NAME or ir_datasets:NAME."
+QUERIES = "Texts of queries: qid<TAB>text, queries.jsonl, a folder, datasets:NAME or ir_datasets:NAME."
 
 
 def load_plugins(plugins: Iterable[str]) -> None:
@@ -300,8 +306,7 @@ def load_plugins(plugins: Iterable[str]) -> None:
 
 
 MEASURES = (
-    "Measure (map, nDCG@10, P.5,10) or set of measures "
-    f"({', '.join(names.NICKNAMES[:3])}, …); several with commas. Repeatable [{{usual}}]."
+    f"Measures (map, nDCG@10, P.5,10) or a set ({names.NICKNAMES[0]}, …), also with commas. Repeatable [{{usual}}]."
 )
 """The help of ``--measure``, with a place for the default measures."""
 
@@ -314,14 +319,14 @@ SCORING_OPTIONS: Mapping[str, Decorator] = {
     "measures": _measures("the profile's"),
     "profile": option(
         "--profile",
-        help=f"Rank and average as another program does: {', '.join(names.PROFILES[3:9])}, …; 'treceval profiles' "
-        f"lists all [{names.PROFILES[0]}].",
+        help=f"Score as another program does: {', '.join(names.PROFILES[4:6])}, …; 'treceval profiles' lists them "
+        f"[{names.PROFILES[0]}].",
         **PROFILE,
     ),
-    "level": number("-l --level --level_for_rel", "Lowest relevant judgment [the profile's, usually 1]."),
+    "level": number("-l --level --level_for_rel", "Lowest relevant judgment [1, or the profile's]."),
     "complete": flag(
         "-c --complete --complete_rel_info_wanted",
-        "Average over all judged queries, counting those that the run lacks as empty rankings.",
+        "Average over all judged queries, missing ones too.",
     ),
     "depth": number("-M --depth --Max_retrieved_per_topic", "Score only the first N documents of each query."),
     "judged_only": flag("-J --judged-only --Judged_docs_only", "Remove unjudged documents from the ranking."),
@@ -331,7 +336,7 @@ SCORING_OPTIONS: Mapping[str, Decorator] = {
     "signatures": option(
         "--repeat signatures",
         "SIGNATURE",
-        "Score exactly as this signature describes; replaces measures and profile. Repeatable.",
+        "Score as this signature describes. Repeatable.",
         multiple=True,
     ),
 }
@@ -341,7 +346,7 @@ READING_OPTIONS: Mapping[str, Decorator] = {
     "judgment_format": choice(
         "-R --judgment-format --Rel_info_format",
         formats_of("qrels", "judgments"),
-        "Format of QRELS [recognised, or as the measures require].",
+        "Format of QRELS [recognised].",
         metavar="FORMAT",
     ),
     "run_format": choice(
@@ -349,15 +354,14 @@ READING_OPTIONS: Mapping[str, Decorator] = {
     ),
     "max_passage": option(
         "--max-passage",
-        "[=SEPARATOR]",
-        "Rank documents by the best of their segments (MaxP), whose ids are that of the document, this text and "
-        "more: d1#3 [#].",
+        "[=TEXT]",
+        "MaxP: d1 gets the best of d1#1, d1#2, … [#].",
         is_flag=False,
         flag_value="#",
     ),
     "threads": number(
         "--threads",
-        "Use N threads [one per available core; always 1 for the pure Python reader].",
+        "Use N threads [one per core].",
         least=1,
         most=MOST_THREADS,
     ),
@@ -399,13 +403,13 @@ STATISTICS: Mapping[str, Decorator] = {
     "tests": repeatable(
         "--test tests",
         "NAME",
-        "simultaneous (all pairs of runs), t, wilcoxon, randomisation, or all. Repeatable; the first decides what is "
-        "marked [simultaneous].",
+        "simultaneous (all pairs), t, wilcoxon, randomisation or all. Repeatable; the first decides the marks "
+        "[simultaneous].",
         "test",
     ),
-    "alpha": decimal("--alpha", "Significance level; intervals have the confidence 1 - X [0.05].", 0.05),
-    "resamples": number("--resamples", "Resamples [10000 of the simultaneous test, 100000 of randomisation].", least=1),
-    "margin": decimal("--margin", "Test for equivalence: differences smaller than X, by two one-sided tests."),
+    "alpha": decimal("--alpha", "Significance level; intervals are at 1 - X [0.05].", 0.05),
+    "resamples": number("--resamples", "Resamples [10000; randomisation: 100000].", least=1),
+    "margin": decimal("--margin", "Test whether the difference is smaller than X."),
 }
 """How runs are compared: options of the fields of `Settings` that a command sets."""
 
@@ -430,11 +434,14 @@ statistics_options = together(STATISTICS, _settings, "settings")
 running_options = stacked(
     [
         usual_choice(
-            "--precision", ["fp32", "bf16", "fp16", "fp16-weights"], "Arithmetic of the model [fp32]; fp16 is for GPUs."
+            "--precision",
+            ["fp32", "bf16", "fp16", "fp16-weights"],
+            "fp32, bf16, fp16 (GPUs) or fp16-weights [fp32].",
+            metavar="NAME",
         ),
         option("--device devices", "NAME", "cpu, cuda:0, …. Repeatable [all GPUs, or cpu].", multiple=True),
-        number("--batch-size", "Texts or pairs to compute at once [32 on a CPU, more on a GPU].", least=1),
-        option("--ray", "ADDRESS", "Compute on a Ray cluster: auto, HOST:PORT, local."),
+        number("--batch-size", "Texts or pairs at once [32, more on a GPU].", least=1),
+        option("--ray", "ADDRESS", "Use a Ray cluster: auto, HOST:PORT or local."),
     ]
 )
 """Gives a command the options on how and where a model computes; the same for encoding and reranking."""

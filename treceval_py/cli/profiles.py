@@ -17,6 +17,6 @@ def profiles(names: tuple[str, ...], output: Output) -> None:
 
     A profile describes how a program ranks documents and averages queries, and what its measure names mean.
     """
-    from treceval_py.cli.profile_tables import explained, tables
+    from treceval_py.listing.of_profiles import explained, tables
 
     put_list("profiles", tables, names, explained, output)

@@ -1,4 +1,4 @@
-"""``treceval report [QRELS] RUN RUN… -o report.html``."""
+"""``treceval report [QRELS] RUN… -o report.html``."""
 
 from __future__ import annotations
 
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treceval_py.comparing.comparison import Comparison
-    from treceval_py.data.run import Run
-    from treceval_py.reporting.documents import Rankings
-    from treceval_py.scoring.evaluation import Evaluator
 
 
 def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[str]) -> list[tuple[str, str]]:
@@ -63,17 +60,17 @@ def _check(ctx: click.Context) -> dict[str, object]:
 
 
 @click.command("report", cls=Command, check=_check, common="-o -m --baseline --queries --corpus")
-@click.argument("files", metavar="[QRELS] RUN RUN…", nargs=-1)
+@click.argument("files", metavar="[QRELS] RUN…", nargs=-1)
 @option("-o --output", "FILE", "Write the page to FILE, whole or not at all.")
 @option("--queries", "FILE", QUERIES)
-@option("--corpus", "FILE", f"{CORPUS} The page shows how they begin.")
+@option("--corpus", "FILE", CORPUS)
 @scoring_options(f"{USUAL}, or what saved results have")
 @option("--baseline", "NAME", "Run to compare the others with [of two the first, else the best].")
 @titled("Statistics")
 @statistics_options
 @FORCE
 @titled("Output")
-@option("--title", "TEXT", "Title of the page [Comparison of N runs].")
+@option("--title", "TEXT", "Title of the page [Comparison of N runs, or the run's name].")
 @GROUPS
 @NAMES
 @option("--png", "PLOT=FILE", "Write a plot as PNG. Repeatable.", multiple=True, callback=_plot_and_file)
@@ -98,57 +95,47 @@ def report(
     pair: tuple[str, str] | None,
     **how: Any,
 ) -> None:
-    r"""Write a report that compares runs: one self-contained HTML file with tables and plots.
+    r"""Write a report on one run or several: one self-contained HTML file with tables and plots.
 
     RUNs are as for 'treceval compare': run files, folders, patterns, or saved results, which need no QRELS and have no
-    rankings. The page states the result, compares any two runs, shows how far values depend on ties and on unjudged
-    documents, and puts the documents of two runs for a query side by side, with texts from --queries and --corpus. It
-    loads nothing and names files without their folders. If documents would take more than 1.5 MB, they are kept only
-    for the queries that differ most, the hardest, and some others.
+    rankings. The page states the result, shows the value of each query, how far values depend on ties and on unjudged
+    documents, and the documents of a query, with texts from --queries and --corpus; it compares any two runs and puts
+    their documents side by side. It loads nothing and names files without their folders. If documents would take more
+    than 1.5 MB, they are kept only for the queries that differ most, the hardest, and some others.
 
     \b
+    treceval report qrels.txt bm25.txt -o report.html
     treceval report qrels.txt runs/ -o report.html
     treceval report qrels.txt bm25.txt bge.txt -o report.html --queries queries.tsv --corpus collection.tsv
     treceval report qrels.txt bm25.txt bge.txt --svg deltas=deltas.svg --png bars=bars.png
 
     \b
     Plots for --png and --svg: bars, scatter, deltas, precision-recall, recall-depth, overlap.
-    Needs: pip install 'treceval-py[report]'
+    They need: pip install 'treceval-py[report]'
     """
     from treceval_py.corpora.named import open_texts, read_query_texts
-    from treceval_py.data.qrels import Qrels
     from treceval_py.io.digests import without_folders
     from treceval_py.io.target import written_whole
     from treceval_py.reporting import image, write_report
-    from treceval_py.reporting.documents import Rankings
     from treceval_py.reporting.payload import payload_of
+    from treceval_py.reporting.reporting import Kept, usual_title
     from treceval_py.scoring.show import about_runs
 
     plots = [*(("png", *each) for each in png), *(("svg", *each) for each in svg)]
     outputs = [output, *(file for _, _, file in plots)]
-    rankings: list[Rankings] = []
-
-    def keep(evaluator: Evaluator, run: Run) -> None:
-        """Keep what the report needs of a scored run."""
-        if isinstance(evaluator.judgments, Qrels):
-            if not rankings:
-                rankings.append(Rankings.of(evaluator))
-            rankings[0].add(run)
-
+    keep = Kept()
     texts = None if queries is None else read_query_texts(queries)
     passages = None if corpus is None else open_texts(corpus, "document")
-    gathering, comparison = compared(files, **how, outputs=outputs, inputs=[queries, corpus], look=keep)
+    gathering, comparison = compared(files, **how, outputs=outputs, inputs=[queries, corpus], look=keep, fewest=1)
     chosen = _pair(comparison, pair)
-    # Where some runs are saved results, there are no rankings of them.
-    whole = next((each for each in rankings if len(each.runs) == len(comparison.runs)), None)
     with working("drawing the report"):
         payload = payload_of(
             comparison,
-            whole,
+            keep.rankings(comparison),
             texts=texts,
             passages=passages,
             baseline=how["baseline"],
-            title=title or f"Comparison of {len(comparison.runs)} runs",
+            title=title or usual_title(comparison),
             command=shlex.join(["treceval", *map(without_folders, ctx.obj or sys.argv[1:])]),
         )
         # Everything is drawn before anything is written.

@@ -35,15 +35,15 @@ MODEL = "BAAI/bge-reranker-v2-m3"
 @option("--queries", "FILE", QUERIES, required=True)
 @titled("Reranking")
 @number("--depth", "Documents per query to rerank [100].", 100, least=1)
-@usual_choice("--below", ["keep", "drop"], "Keep documents below the reranked ones, or drop them [keep].")
-@number("--max-length", "Most tokens of a query and passage together [512, or the model's limit if less].", least=1)
+@usual_choice("--below", ["keep", "drop"], "Documents below the reranked ones [keep].")
+@number("--max-length", "Most tokens of query and passage [512, or the model's].", least=1)
 @titled("Running the model")
 @option("--model", "NAME", f"Reranker on the hub, or a folder [{MODEL}].", default=MODEL)
 @option("--revision", "REV", "Commit, branch or tag of a hub model [main].")
 @running_options
 @titled("Output")
-@option("--tag", None, "The last column of OUT [the model's name].")
-@option("--work", "FOLDER", "Folder that keeps scores until OUT is complete [OUT.work].")
+@option("--tag", None, "Tag of the run [the model's name].")
+@option("--work", "FOLDER", "Folder for scores until OUT is complete [OUT.work].")
 @PATHS
 def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> None:
     r"""Rerank the first documents of each query of RUN with a cross-encoder, and write OUT in TREC's format.

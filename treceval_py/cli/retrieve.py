@@ -114,89 +114,74 @@ def _check(ctx: click.Context) -> dict[str, object]:
 
 @click.command("retrieve", cls=Command, check=_check, common="-o --split --retriever --model --rerank")
 @click.argument("source", metavar="COLLECTION", default="")
-@option("-o --output", "RUN", "Run file; its extension selects compression (.gz, …).")
+@option("-o --output", "RUN", "Run to write; .gz, .zst, … compresses it.")
 @titled("Collection")
-@option("--corpus", "FILE", "Texts of passages to use instead of the collection's; also datasets:NAME.")
-@option("--queries", "FILE", "Texts of queries to use instead of the collection's.")
-@option("--qrels", "FILE", "Judgments to use instead of the collection's.")
-@option("--split", "NAME", "Split of the collection's queries: dev.small, test, … [the only one].")
+@option("--corpus", "FILE", "Passages in place of the collection's.")
+@option("--queries", "FILE", "Queries in place of the collection's.")
+@option("--qrels", "FILE", "Judgments in place of the collection's.")
+@option("--split", "NAME", "Queries: dev.small, test, … [the only ones].")
 @usual_choice(
     "--protocol",
     ["full", "truncated"],
-    "truncated: only the first 100 queries, and the relevant passages of the first 5,000 as corpus [full].",
+    "truncated: 100 queries, and what is relevant for 5,000 as corpus [full].",
 )
 @titled("Ranking")
 @usual_choice(
     "--retriever",
     ["dense", "sparse", *BM25, "jaccard"],
-    "Ranking method [dense]. sparse: word weights of SPLADE or bge-m3. bm25-anserini: BM25 with stems, words and "
-    "lengths as in Lucene.",
+    "dense, sparse (SPLADE, bge-m3), bm25, bm25-anserini (as Lucene) or jaccard [dense].",
+    metavar="NAME",
 )
 @number("-k --depth", "Documents per query [1000].", 1000, least=1)
-@option("--rerank", "NAME", "Rerank the first documents with this cross-encoder, on the hub or in a folder.")
+@option("--rerank", "NAME", "Cross-encoder to rerank with.")
 @number("--rerank-depth", "Documents per query to rerank [100].", 100, least=1)
 @titled("Running the model")
-@option("--model", "NAME", f"Model on the hub, or a folder [{MODEL['dense']}; sparse: {MODEL['sparse']}].")
-@option("--instruction", "TEXT", "Text put before each query [the model's own, or none].")
+@option("--model", "NAME", f"On the hub, or a folder [{MODEL['dense']}; sparse: {MODEL['sparse']}].")
+@option("--instruction", "TEXT", "Text before each query [the model's own].")
 @running_options
 @titled("Vectors and indexes")
-@option("--index", "FACTORY", "A Faiss index (IVF4096,Flat; HNSW32; …) [exact search].")
-@option("--search-parameters", "LIST", "Search settings of the index: nprobe=64, efSearch=256, ….", default="")
+@option("--index", "FACTORY", "Faiss index: IVF4096,Flat; HNSW32; … [exact].")
+@option("--search-parameters", "LIST", "Of the index: nprobe=64, efSearch=256, ….", default="")
 @usual_choice(
     "--similarity",
     ["inner-product", "cosine", "l2"],
-    "Similarity of vectors; l2 scores by the negative squared distance [inner-product].",
+    "inner-product, cosine or l2 [inner-product].",
+    metavar="NAME",
 )
-@flag("--embeddings-only", "Encode passages and queries into the work folder, and stop.")
-@option("--passage-embeddings", "PATH", "Search these vectors instead of encoding: .npy with .ids, Parquet, a folder.")
-@option("--query-embeddings", "PATH", "Vectors of the queries for --passage-embeddings.")
+@flag("--embeddings-only", "Only encode, into the work folder.")
+@option("--passage-embeddings", "PATH", "Search these: .npy with .ids, Parquet, ….")
+@option("--query-embeddings", "PATH", "By these queries: .npy with .ids, Parquet, ….")
 @titled("Output")
-@option("--profile", help="Scoring conventions for the printed scores.", **PROFILE)
-@repeatable("-m --measure measures", "NAME", "Print this measure. Repeatable.", "measure")
-@option("--tag", None, "The last column of RUN [the model's or the retriever's name].")
+@option("--profile", help="Score as another program does.", **PROFILE)
+@repeatable("-m --measure measures", "NAME", "Measures to print. Repeatable.", "measure")
+@option("--tag", None, "Tag of the run [the model's or retriever's name].")
 @option("--work", "FOLDER", "Folder for embeddings and indexes [RUN.work].")
-@flag("--dry-run", "Show the planned steps, their sizes and times, and what exists already.")
+@flag("--dry-run", "Show the plan: steps, sizes and times.")
 @PATHS
 @settings_option(
-    option("--revision", "REV", "Commit, branch or tag of a hub model [main]."),
-    option("--pooling", "NAME", "How to pool token vectors: cls, mean, lasttoken [the model's setting]."),
-    option("--normalise", "yes|no", "Scale vectors to length 1 [the model's setting].", type=click.BOOL),
-    number("--dimensions", "Use the first N dimensions of each vector, for models trained for this [all].", least=1),
-    option("--passage-instruction", "TEXT", "Text put before each passage [the model's own, or none]."),
-    number("--passage-max-length", "Most tokens of a passage [512, or the model's own limit if less].", least=1),
-    number("--query-max-length", "Most tokens of a query [512, or the model's own limit if less].", least=1),
-    number("--shard-size", "Most texts per shard: the work that an interruption can lose [10000].", 10_000, least=1),
-    usual_choice(
-        "--storage", ["float32", "float16"], "Number type of stored embeddings; float16 takes half the space [float32]."
-    ),
-    usual_choice(
-        "--reuse",
-        ["shards", "passages"],
-        "Vectors to keep when the corpus changed: of unchanged shards, or of all unchanged passages [shards].",
-    ),
-    option(
-        "--shared-work",
-        "yes|no",
-        "With --ray: nodes write embeddings themselves; all must see the work folder [no].",
-        type=click.BOOL,
-        default=False,
-    ),
-    number("--training", "Vectors to train the index on [39 per centroid].", least=1),
-    usual_choice("--rerank-below", ["keep", "drop"], "Keep documents below the reranked ones, or drop them [keep]."),
-    number(
-        "--rerank-max-length",
-        "Most tokens of a query and passage together [512, or the model's limit if less].",
-        least=1,
-    ),
-    option("--k1", "X", "BM25's k1 [1.5; bm25-anserini: 0.9].", type=click.FloatRange(min=0)),
-    option("--b", "X", "BM25's b [0.75; bm25-anserini: 0.4].", type=click.FloatRange(0, 1)),
-    choice("--method", ["lucene", "robertson", "atire"], "Variant of BM25 [lucene]."),
-    option("--stopwords", "LANGUAGE", "Stop words that BM25 ignores; 'none' keeps all words [en]."),
-    option("--stemmer", "LANGUAGE", "Stemmer for BM25, or 'none' [none; bm25-anserini: porter]."),
+    option("--revision", "REV", "Commit, branch or tag of the model [main]."),
+    option("--pooling", "NAME", "cls, mean or lasttoken [the model's]."),
+    option("--normalise", "yes|no", "Scale vectors to length 1 [the model's].", type=click.BOOL),
+    number("--dimensions", "Use the first N dimensions of vectors [all].", least=1),
+    option("--passage-instruction", "TEXT", "Text before each passage [the model's own]."),
+    number("--passage-max-length", "Most tokens of a passage [512, or less].", least=1),
+    number("--query-max-length", "Most tokens of a query [512, or less].", least=1),
+    number("--shard-size", "Texts encoded before they are kept [10000].", 10_000, least=1),
+    usual_choice("--storage", ["float32", "float16"], "Numbers that are stored [float32]."),
+    usual_choice("--reuse", ["shards", "passages"], "Kept when the corpus changed [shards]."),
+    option("--shared-work", "yes|no", "With --ray: each node writes embeddings [no].", type=click.BOOL, default=False),
+    number("--training", "Vectors to train an index on [39 a centroid].", least=1),
+    usual_choice("--rerank-below", ["keep", "drop"], "Documents below the reranked ones [keep]."),
+    number("--rerank-max-length", "Most tokens of query and passage [512, or less].", least=1),
+    option("--k1", "X", "Of BM25 [1.5; bm25-anserini: 0.9].", type=click.FloatRange(min=0)),
+    option("--b", "X", "Of BM25 [0.75; bm25-anserini: 0.4].", type=click.FloatRange(0, 1)),
+    choice("--method", ["lucene", "robertson", "atire"], "lucene, robertson or atire [lucene].", metavar="NAME"),
+    option("--stopwords", "LANGUAGE", "Stop words that BM25 ignores, or none [en]."),
+    option("--stemmer", "LANGUAGE", "Stemmer [none; bm25-anserini: porter]."),
     option(
         "--probe",
         "yes|no",
-        "Measure times for --dry-run on a sample of the texts [yes].",
+        "Time a few texts in --dry-run [yes].",
         type=click.BOOL,
         default=True,
     ),
@@ -204,20 +189,16 @@ def _check(ctx: click.Context) -> dict[str, object]:
 def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> None:
     r"""Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
 
-    COLLECTION is a folder in MS MARCO's layout (collection.tsv, queries*.tsv, qrels*.tsv), a BEIR folder (corpus.jsonl,
-    queries.jsonl, qrels/), datasets:NAME (on the hub, or a folder) or ir_datasets:NAME. By default, passages and
-    queries are encoded with a BGE model and searched with Faiss; --model takes any model that sentence-transformers
-    runs, --retriever another method. Embeddings are kept in a work folder; to resume an interrupted run, repeat the
-    command. RUN.json, next to RUN, records its inputs and settings. If there are judgments, scores are printed.
+    COLLECTION is a folder like MS MARCO's (collection.tsv, queries*.tsv, qrels*.tsv) or BEIR's (corpus.jsonl,
+    queries.jsonl, qrels/), datasets:NAME (on the hub, or a folder) or ir_datasets:NAME. By default, texts are encoded
+    with a BGE model and searched with Faiss. To resume an interrupted run, repeat the command. RUN.json records inputs
+    and settings. If there are judgments, scores are printed.
 
     \b
     treceval retrieve msmarco/ --split dev.small -o bge.txt
     treceval retrieve msmarco/ --split dev.small -o bm25.txt.gz --retriever bm25
+    treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2 --rerank BAAI/bge-reranker-v2-m3
     treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -k 10 -o b.txt --profile flagembedding-tutorial
-    treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2
-    treceval retrieve msmarco/ --split dev.small -o ivf.txt --index IVF4096,Flat --search-parameters nprobe=64
-    treceval retrieve msmarco/ --split dev.small -o reranked.txt --rerank BAAI/bge-reranker-v2-m3
-    treceval retrieve msmarco/ --split dev.small -o bge.txt --dry-run     show the plan and its times
 
     Needs: pip install 'treceval-py[retrieve]'
     """

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 HELP = """Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
 
-QRELS has lines of "qid iteration docid rel", RUN lines of "qid Q0 docid rank score tag"; MS MARCO's, BEIR's, JSON
-and Parquet files are recognised. Either may be compressed (gzip, bzip2, xz, zstd), a pipe, or - for standard input.
+QRELS has lines "qid iteration docid rel", RUN lines "qid Q0 docid rank score tag". Other formats (MS MARCO, BEIR,
+JSON, Parquet, …) and compressed files are recognised; - is standard input.
 
 \b
 treceval qrels.txt run.txt                 official measures, ndcg, ndcg_cut_10
@@ -45,7 +45,7 @@ treceval -q -m map -m nDCG@10 qrels.txt run.txt
 treceval qrels.txt run.txt nDCG@10 RR      measures may also follow the files
 treceval -m ndcg qrels.txt a.txt b.txt     a table with a column for each run
 treceval --profile msmarco qrels.tsv run.tsv
-treceval --ties -m map qrels.txt run.txt   lowest and highest value over all orders of ties
+treceval --ties -m map qrels.txt run.txt   lowest and highest value over all orders of equal scores
 """
 
 
@@ -121,19 +121,18 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option(
     "--judged-ranking judged_rankings",
     "FILE",
-    "Score FILE of lines 'qid Q0 docid rel', both ranking and judgments; replaces QRELS RUN. Repeatable. The "
-    "default profile is then coursework.",
+    "A ranking with labels, 'qid Q0 docid rel', in place of QRELS RUN [profile: coursework]. Repeatable.",
     multiple=True,
 )
 @titled("Output")
 @flag("-q --per-query --query_eval_wanted per_query", "Print each query too.")
-@flag("-n --nosummary no_summary", "Do not print the average over queries.")
-@option("-Z --Zscore norms", "FILE", "Print z-scores; lines of FILE: qid measure mean deviation.")
+@flag("-n --nosummary no_summary", "Do not print averages.")
+@option("-Z --Zscore norms", "FILE", "Print z-scores by FILE: qid measure mean deviation.")
 @GROUPS
-@flag("--ties", "Print the lowest, expected and highest value over all orders of documents with equal scores.")
-@flag("--unjudged", "Print the lowest and highest value over all labels of unjudged retrieved documents.")
-@flag("--signature", "Print how each value was computed, as one line that --repeat accepts.")
-@flag("--long-signature", "Like --signature, with every parameter and convention spelled out.")
+@flag("--ties", "Ranges of values over all orders of equal scores.")
+@flag("--unjudged", "Ranges over all labels of unjudged documents.")
+@flag("--signature", "Print how each value was computed, for --repeat.")
+@flag("--long-signature", "The same with every parameter and convention.")
 @output_options(None, RESULT_FORMATS, "trec for one run, table for several")
 def score(
     files: tuple[str, ...],
@@ -154,7 +153,7 @@ def score(
     from treceval_py.measuring import in_print_order
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.profiles import profile_of
-    from treceval_py.scoring.show import Options, about, about_groups, results_text
+    from treceval_py.scoring.show import Options, about_groups, notes_of, results_text
     from treceval_py.scoring.zscores import read_norms
 
     qrels, runs = (None, judged_rankings) if judged_rankings else (files[0], files[1:])
@@ -195,7 +194,8 @@ def score(
                     scored.append(results if table is None else results.standardise(table))
                     if bar is not None:
                         bar.next()
-            notes = [line for results in scored for line in about(results)]
+            fixed = scoring.signatures is not None
+            notes = [text for results in scored for text, _ in notes_of(results, fixed=fixed)]
             notes += about_groups(scored, options) if groups else []
             text = results_text(scored, output.format, options, output.style, notes)
     except InputError as error:

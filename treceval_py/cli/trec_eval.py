@@ -115,7 +115,7 @@ def trec_eval(
 ) -> None:
     """Score one run, or print help."""
     if helping:
-        from treceval_py.cli.measure_tables import explained
+        from treceval_py.listing.of_measures import explained
         from treceval_py.measuring import in_print_order
         from treceval_py.scoring.profiles import profile_of
 

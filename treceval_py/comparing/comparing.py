@@ -6,6 +6,7 @@ import itertools
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any, Unpack
 
 import numpy as np
@@ -44,7 +45,7 @@ from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.measuring import Measure
 from treceval_py.measuring.notation import several
 from treceval_py.scoring.opening import AnyJudgments
-from treceval_py.scoring.planning import Options, settled, takes_options
+from treceval_py.scoring.planning import Options, Reading, Scoring, settled, takes_options
 from treceval_py.scoring.results import Results
 from treceval_py.threads import MOST_THREADS
 
@@ -142,7 +143,6 @@ def compare(
     2
     """
     by = () if groups is None else read_query_groups(groups)
-    qrels, given = _runs_given(qrels, runs)
     there = f"There are {', '.join(TESTS)}."
     named = several(test, (str,), "test must be a name, or several", there)
     if not named:
@@ -151,11 +151,19 @@ def compare(
     scoring, reading = settled(measures, options)
     threads = reading.threads
     settings = checked(settings, threads)
+    gathered = gather_given(qrels, runs, scoring, reading, names=names, force=force)
+    return compare_gathered(gathered, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
+
+
+def gather_given(
+    qrels: Any, runs: Any, scoring: Scoring, reading: Reading, *, names: Sequence[str] | None, **how: Any
+) -> Gathered:
+    """Gather the runs of a list, or of a dictionary by their names; `how` as of `gather`."""
+    qrels, given = _runs_given(qrels, runs)
     if isinstance(given, Mapping):
         names = list(given) if names is None else names
         given = given.values()
-    gathered = gather(list(given), qrels, scoring, reading, names=names, force=force)
-    return compare_gathered(gathered, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
+    return gather(list(given), qrels, scoring, reading, names=names, **how)
 
 
 def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
@@ -170,11 +178,17 @@ def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
         qrels, runs = None, qrels
     if isinstance(runs, (str, bytes, os.PathLike)):
         path = shown(runs if isinstance(runs, bytes) else os.fspath(runs))
-        raise EvaluationError(f"runs must be a list, not one path: {path}", "Put the path into a list.")
+        raise EvaluationError(f"runs must be a list, not one path: {path}", AS_LIST)
     if not isinstance(runs, Iterable) or isinstance(runs, (Results, Run)) or hasattr(type(runs), "columns"):
         wrong = f"runs must be a list or a dictionary of runs, not {shown(runs)}"
-        raise EvaluationError(wrong, "Put runs into a list, or into a dictionary by their names.")
+        raise EvaluationError(wrong, AS_LIST)
+    first = next(iter(runs.values()), None) if isinstance(runs, Mapping) else None
+    if isinstance(first, Mapping) and all(isinstance(value, Real) for value in first.values()):
+        raise EvaluationError("runs must be several, and this is one", AS_LIST)
     return qrels, runs
+
+
+AS_LIST = "Put runs into a list, or into a dictionary by their names."
 
 
 def checked(settings: Settings, threads: int | None = None) -> Settings:
@@ -230,14 +244,14 @@ def compare_gathered(
     groups: Sequence[QueryGroups] = (),
     force: bool = False,
     threads: int | None = None,
+    fewest: int = 2,
 ) -> Comparison:
-    """Compare gathered runs; parameters and errors as of `compare`."""
+    """Compare gathered runs; parameters and errors as of `compare`. A report has one run or more."""
     settings = checked(settings, threads)
     runs = given.runs
-    if len(runs) < 2:
-        raise RunCountError(
-            f"there {'is one run' if runs else 'are no runs'} to compare, but two or more are needed", "Add another."
-        )
+    if len(runs) < fewest:
+        wrong = f"there {'is one run' if runs else 'are no runs'} to compare, but two or more are needed"
+        raise RunCountError(*(("there are no runs", "Add one.") if fewest == 1 else (wrong, "Add another.")))
     names = tuple(run.name for run in runs)
     if pairs and baseline is not None:
         raise MeasureError(
@@ -332,6 +346,8 @@ def _differences(
     threads: int | None,
 ) -> list[Difference]:
     """Return the differences of pairs of runs, of one measure."""
+    if not which:  # one run
+        return []
     columns = np.column_stack([column.values[run] - column.values[other] for run, other in which])
     columns[np.abs(columns) <= SAME] = 0.0
     of_pair = tuple(np.array(which).T)

@@ -10,7 +10,8 @@ from treceval_py.comparing.outcome import Compared, Outcome
 from treceval_py.comparing.show.figures import plot_of
 from treceval_py.comparing.show.tables import document_of, records
 from treceval_py.data.ids import encode, shown
-from treceval_py.errors import MeasureError, brief, listed
+from treceval_py.errors import MeasureError, UnknownKeyError, brief, listed
+from treceval_py.measuring import Measure
 from treceval_py.plots.images import Plot
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import json_safe
@@ -55,13 +56,11 @@ class Comparison(Outcome):
         For each measure, the runs in the groups of each attribute.
     """
 
-    def __getitem__(self, measure: str) -> Compared:
-        if not isinstance(measure, str):
-            raise KeyError(measure)
+    def __getitem__(self, measure: str | Measure) -> Compared:
         try:
             return self.measures[place_of([compared.measure for compared in self.measures], measure)]
-        except MeasureError:
-            raise KeyError(measure) from None
+        except MeasureError as error:
+            raise UnknownKeyError(error.what, error.todo) from None
 
     def __str__(self) -> str:
         return self.to_text("table")
@@ -186,7 +185,11 @@ class Comparison(Outcome):
         return self.to_text("html", digits=digits)
 
     def plot(
-        self, plot: str = "bars", *, measure: str | None = None, runs: tuple[str | int, str | int] | None = None
+        self,
+        plot: str = "bars",
+        *,
+        measure: str | Measure | None = None,
+        runs: tuple[str | int, str | int] | None = None,
     ) -> Plot:
         """Return a plot, as in reports, to show in a notebook or to save.
 
@@ -194,7 +197,7 @@ class Comparison(Outcome):
         ----------
         plot : {"bars", "scatter", "deltas"}
             Means with intervals; the values of two runs against each other; or their differences, in order.
-        measure : str, optional
+        measure : str or Measure, optional
             The measure. Default: bars of every measure, and else the first one.
         runs : tuple of two str or int, optional
             The two runs of "scatter" and "deltas", by names or numbers. Default: the first other run, and the baseline.

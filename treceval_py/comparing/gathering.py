@@ -25,11 +25,11 @@ from treceval_py.measuring import NICKNAMES, Measure, parse_measures
 from treceval_py.measuring.registry import COUNT, TEXT
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.noticing import warn_of_signs
-from treceval_py.scoring.opening import AnyJudgments, AnyRun
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Reading, Scoring
 from treceval_py.scoring.profiles import USUAL_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Signature, concise, read_signatures
+from treceval_py.scoring.signatures import Fingerprint, Signature, concise, read_signatures
 
 Compares: TypeAlias = "Results | Scored | Source | Run | Mapping[str, Mapping[str, float]]"
 """What can be compared: results, saved or not, and runs, which need judgments."""
@@ -101,6 +101,7 @@ def gather(
     after: Callable[[], None] | None = None,
     look: Callable[[Evaluator, Run], None] | None = None,
     optional: Sequence[str] = (),
+    fewest: int = 2,
 ) -> Gathered:
     """Score the runs and read the saved results of a comparison.
 
@@ -128,7 +129,9 @@ def gather(
     look : callable, optional
         Called with each scored run as a table, so that the caller need not read the file again.
     optional : sequence of str
-        Files, such as those of a folder, that are left out if they cannot be scored while two others can.
+        Files, such as those of a folder, that are left out if they cannot be scored while `fewest` others can.
+    fewest : int
+        Fewest runs: two of a comparison, one of a report.
 
     Raises
     ------
@@ -148,7 +151,7 @@ def gather(
             sources.append(source)
     known = [scored for scores in saved if scores is not None for scored in scores]
     if sources and None not in saved:
-        _check_not_scored(qrels, scoring)
+        _check_not_scored(sources, qrels, scoring)
     chosen, more = _chosen(wanted, known, profile)
     notes += more
     how = scoring if scoring.signatures is not None else replace(scoring, measures=tuple(chosen))
@@ -177,7 +180,7 @@ def gather(
             entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), source, results, digest))
         if after is not None:
             after()
-    if len(entries) < 2 and errors:
+    if len(entries) < fewest and errors:
         raise errors[0][1]
     unscored = tuple(Unscored.of(file, error) for file, error in errors)
     notes += not_scored(unscored)
@@ -278,9 +281,16 @@ def usual_measures(profile: Profile) -> list[Measure]:
     return list(filter(fit, profile.usual_measures))
 
 
-def _check_not_scored(qrels: object, scoring: Scoring) -> None:
-    """Refuse judgments and scoring options if nothing is scored: they would be silently ignored."""
-    if qrels is not None:
+def _check_not_scored(given: Sequence[Compares], qrels: AnyJudgments | None, scoring: Scoring) -> None:
+    """Refuse scoring options, and judgments but the results' own, if nothing is scored: they would not be used."""
+    results = [each for each in given if isinstance(each, Results)]
+    if qrels is not None and len(results) == len(given):
+        judgments = str(Fingerprint(load_judgments(qrels)))
+        other = next((each for each in results if str(each.fingerprint) != judgments), None)
+        if other is not None:
+            fault = f"the results of {other.run_name} were made with other judgments than these"
+            raise EvaluationError(fault, "Give the run instead of its results, or omit the judgments.")
+    elif qrels is not None:
         raise EvaluationError("every file holds saved results, so judgments are not used", "Remove the judgments file.")
     if scoring.chosen:
         raise EvaluationError(
@@ -371,12 +381,12 @@ def _about_saved(runs: Sequence[Scored]) -> list[str]:
     if rounded:
         digits = min(run.digits for run in rounded if run.digits is not None)
         have = "has" if len(rounded) == 1 else "have"
-        notes.append(f"{_some(rounded)} {have} values of {digits} decimals: p-values are those of rounded values.")
+        notes.append(f"{_some(rounded)} {have} values of {digits} decimals: p-values are computed from rounded values.")
     unknown = [run for run in runs if None in run.signatures]
     if unknown:
         notes.append(
-            f"how the values of {_some(unknown)} were made is not known, so that it could not be checked that they "
-            "compare."
+            f"it is unknown how the values of {_some(unknown)} were computed, so whether they can be compared was not "
+            "checked."
         )
     return notes
 

@@ -50,9 +50,9 @@ def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: b
         notes.append(f"{'; '.join(alike[:5])}{'; …' if len(alike) > 5 else ''} have the same values in every query.")
     least = min(len(column.qids) for column in columns)
     if least == 1:
-        notes.append("there is one query, so that nothing can be tested.")
+        notes.append("there is only one query, so nothing can be tested.")
     elif least < FEW:
-        notes.append(f"there are {least} queries: tests of so few say little, whatever their p-values.")
+        notes.append(f"there are {least} queries: tests of so few queries say little, whatever the p-values.")
     return notes
 
 

@@ -171,8 +171,8 @@ class Compared(NamedTuple):
         Queries that only some of the runs have.
     level : float
         The level at which a two-sided paired t-test is as strict as this comparison. For the simultaneous test: the
-        level whose critical |t| is that of all pairs. For corrected tests: alpha divided by the number of p-values, at
-        which a difference is marked whatever the others are. NaN for a single query.
+        level whose critical ``|t|`` is that of all pairs. For corrected tests: alpha divided by the number of
+        p-values, at which a difference is marked whatever the others are. NaN for a single query.
     bounds : (float, float)
         The measure's range, at which intervals are cut; infinite if it is unknown.
     mean_name : str

@@ -119,7 +119,7 @@ def simultaneous(values: FloatArray, *, resamples: int, seed: int, threads: int 
     apart is about alpha, whichever pairs are looked at.
 
     All runs have the same queries in a resample, which keeps their correlation, and the variance is that of each pair:
-    copies of a run that differ a little are told apart by small differences. Taking :math:`s^* = \sqrt{v^*}` is the
+    small differences between near-copies of a run are found. Taking :math:`s^* = \sqrt{v^*}` is the
     studentised bootstrap as it is known. With thirty queries it rejects too seldom, and a pair that differs in a few
     queries only has resamples without these, in which it hardly varies: it alone would make the critical value of all
     others several times as large. That is what the two constants are for; with 100 queries and pairs that differ in

@@ -20,11 +20,15 @@ class Field(NamedTuple):
         The names of such a column, in lower case; a table must not have two of them.
     last : tuple of str
         Names that are used only if the table has none of the others, because they often mean something else.
+    inner : tuple of str
+        A name that counts only without another: PyTerrier's docid is the index's number of the document that docno
+        names.
     """
 
     what: str
     names: tuple[str, ...]
     last: tuple[str, ...] = ()
+    inner: tuple[str, ...] = ()
 
     @property
     def every(self) -> tuple[str, ...]:
@@ -33,7 +37,12 @@ class Field(NamedTuple):
 
 
 QUERY = Field("query id", ("qid", "query_id", "query-id", "q_id"), ("query",))  # often the query's text
-DOCUMENT = Field("document id", ("docid", "doc_id", "doc-id", "docno", "corpus-id", "corpus_id", "pid"), ("doc",))
+DOCUMENT = Field(
+    "document id",
+    ("docid", "doc_id", "doc-id", "docno", "corpus-id", "corpus_id", "pid"),
+    last=("doc",),
+    inner=("docid", "docno"),
+)
 JUDGMENT = Field("judgment", ("rel", "relevance", "label", "grade"), ("score",))  # in BEIR; elsewhere a run's
 SCORE = Field("score", ("score", "sim", "similarity"))
 RANK = Field("rank", ("rank",))
@@ -61,6 +70,8 @@ def column_of(there: Iterable[object], field: Field, word: str = "column", *, wi
     names = [(name, str(name).strip().lower()) for name in there]
     fitting = [name for name, folded in names if folded in field.names]
     fitting = fitting or [name for name, folded in names if folded in field.last]
+    if field.inner and {folded for name, folded in names if name in fitting} == {*field.inner}:
+        fitting = [name for name, folded in names if folded == field.inner[1]]
     if len(fitting) > 1:
         both = " and ".join(shown(name) for name in fitting[:2])
         fault = f"{within}{word}s {both}{', which' if within else ''} could both be the {field.what}"
@@ -76,7 +87,7 @@ def needed(there: Sequence[object], field: Field, word: str = "column", *, withi
         also = f" (or {', '.join(others)})" if others else ""
         has = ", ".join(shown(name) for name in there[:8]) or "none"
         fault = f"{within}no {word} '{first}'{also}; its {word}s are: {has}"
-        raise DataError(fault, "Add it." if word == "field" else "Name it so.")
+        raise DataError(fault, "Add it." if word == "field" else f"Rename the one that has the {field.what}.")
     return column
 
 

@@ -48,7 +48,7 @@ class JudgmentGroups:
         Examples
         --------
         >>> JudgmentGroups.from_dict({"1": {"subtopic 1": {"d1": 1}, "subtopic 2": {"d1": 0, "d2": 1}}})
-        <JudgmentGroups '<judgment groups>': 1 queries>
+        <JudgmentGroups '<judgment groups>': 1 query>
         """
         form = "Give a dictionary {qid: {group: {docid: rel}}}."
         if not isinstance(judgments, Mapping):
@@ -84,4 +84,6 @@ class JudgmentGroups:
         return max(1, max((max(rels, default=1) for rels in labels), default=1))
 
     def __repr__(self) -> str:
-        return f"<JudgmentGroups {brief(self.name)!r}: {len(self.qids):,} queries>"
+        return (
+            f"<JudgmentGroups {brief(self.name)!r}: {len(self.qids):,} {'query' if len(self.qids) == 1 else 'queries'}>"
+        )

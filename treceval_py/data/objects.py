@@ -13,6 +13,7 @@ Columns and fields have the names in `data.columns`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AnySet
 from functools import partial
@@ -53,7 +54,7 @@ def columns_of(given: object, kind: Kind, named: Mapping[Field, str | None] | No
     try:
         return _columns_of(given, kind, named)
     except DataError as error:
-        todo = _about_lists(given)
+        todo = _about_lists(given, kind)
         if not todo:
             raise
         raise type(error)(error.what, todo) from None
@@ -77,7 +78,10 @@ def _columns_of(given: object, kind: Kind, named: Mapping[Field, str | None] | N
     return _grouped(qids, docids, -ranks if by_rank and ranks is not None else values, kind, ranks)
 
 
-def _about_lists(given: object) -> str:
+SEVERAL = "Give one run; te.compare(qrels, runs) and te.board(qrels, folder) take several."
+
+
+def _about_lists(given: object, kind: Kind) -> str:
     """Return what to give instead of a list of queries, whose ids are not known; empty for rows and other objects."""
     rows: Any = given
     first: Any = rows[0] if isinstance(given, (list, tuple)) and given else None
@@ -87,6 +91,13 @@ def _about_lists(given: object) -> str:
     if cells and all(isinstance(cell, Real) for cell in cells):
         array = "np.array([…])" if flat else "np.array(…)"
         return f"If these are the labels and scores of all documents, with a row for each query, give both as {array}."
+    if isinstance(first, (str, bytes)) and kind == "run":
+        text = isinstance(first, str) and len(first.split()) > 2
+        return "Give text as te.read_run(text=…)." if text else SEVERAL
+    if isinstance(first, str):
+        return "Give the judgments first, then the run, then the measures."
+    if isinstance(first, Mapping) and first and all(isinstance(value, Mapping) for value in first.values()):
+        return SEVERAL if kind == "run" else "Give the judgments first, then the runs."
     of_query = isinstance(first, AnySet)
     if isinstance(first, Mapping):
         of_query = all(isinstance(value, Real) for value in first.values())
@@ -228,7 +239,7 @@ def _table_of(given: object, kind: str) -> _Table | None:
 
 def _refuse(given: object, kind: str) -> NoReturn:
     fault, todo = f"{_NOUNS[kind]} cannot be made from {shown(given)}", FORMS[kind]
-    if isinstance(given, (str, bytes, bytearray)) and kind != "groups":
+    if isinstance(given, (str, bytes, bytearray, os.PathLike)) and kind != "groups":
         reader = "read_qrels" if kind == "judgments" else "read_run"
         todo = f"Read a file with te.{reader}(path), and text with te.{reader}(text=…)."
     elif is_array(given) and kind != "groups":

@@ -67,4 +67,5 @@ class Preferences:
         return 1
 
     def __repr__(self) -> str:
-        return f"<Preferences {brief(self.name)!r}: {len(self.qids):,} queries>"
+        queries = "1 query" if len(self.qids) == 1 else f"{len(self.qids):,} queries"
+        return f"<Preferences {brief(self.name)!r}: {queries}>"

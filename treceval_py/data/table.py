@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
-from treceval_py.data.ids import Ids, is_decimal, repeated, shown
-from treceval_py.errors import DataError, brief
+from treceval_py.data.ids import Ids, first_of, is_decimal, repeated, shown
+from treceval_py.errors import DataError, UnknownKeyError, brief
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,7 +131,10 @@ class Table(Mapping[str, dict[str, Value]]):
         return int(self.offsets[row]), int(self.offsets[row + 1])
 
     def __getitem__(self, qid: str) -> dict[str, Value]:
-        start, stop = self.span(self._rows[qid])
+        row = self._rows.get(qid)
+        if row is None:
+            raise no_query(qid, self.qids)
+        start, stop = self.span(row)
         return dict(zip(self.docids.text(start, stop), self._column[start:stop].tolist(), strict=True))
 
     def __iter__(self) -> Iterator[str]:
@@ -156,6 +159,14 @@ class Table(Mapping[str, dict[str, Value]]):
 
         qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
         return pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._value: self._column})
+
+
+def no_query(qid: object, qids: Sequence[str]) -> UnknownKeyError:
+    """Return the error about a query that is not among some."""
+    todo = f"The queries are {first_of(qids)}." if qids else "There are no queries."
+    if not isinstance(qid, str) and str(qid) in qids:
+        todo = f"Query ids are text: {str(qid)!r}."
+    return UnknownKeyError(f"there is no query {shown(qid)}", todo)
 
 
 def from_nested(nested: object, kind: Kind) -> Columns | None:
@@ -369,5 +380,6 @@ def _whole(value: float, place: Place, row: int) -> int:
     if isinstance(value, float) and not value.is_integer():
         if is_missing(value):
             raise DataError(f"the judgment{place(row)} is missing", "Fill it in, or remove the row.")
-        raise DataError(f"the judgment{place(row)} is {value!r}, not a whole number", "Use 0, 1, 2 and so on.")
+        todo = "Use 0, 1, 2 and so on. Judgments come first, then the run."
+        raise DataError(f"the judgment{place(row)} is {value!r}, not a whole number", todo)
     return int(value)

@@ -147,7 +147,7 @@ def _about_queries(seen: Seen, missing: Sequence[str], unjudged: Sequence[str]) 
     alike = like_queries(unjudged, missing)
     if not alike:
         none = "no query of the run is judged"
-        return Sign("X201", none, "Are the judgments those of this run?") if alone else None
+        return Sign("X201", none, "Are these the judgments for this run?") if alone else None
     more = f", and so are {len(alike) - 1:,} more" if len(alike) > 1 else ""
     said = f"query {but_known(*alike[0])}{more}"
     return Sign("X201" if alone else "X204", said, "Write query ids as in the judgments.")
@@ -241,7 +241,7 @@ def unlike(qrels: Qrels, strays: Sequence[bytes], documents: int, alike: tuple[b
     unjudged = f"none of {documents:,} documents is judged for its query"
     if documents == 1:
         unjudged = "the only document is not judged for its query"
-    todo = "Is the run on another collection than these judgments?"
+    todo = "Is the run for another collection?"
     if alike is not None:
         docid, judged, qid = alike
         unjudged += f"; {but_known(docid, judged)} (query {quoted(encode(qid))})"
@@ -250,7 +250,7 @@ def unlike(qrels: Qrels, strays: Sequence[bytes], documents: int, alike: tuple[b
             todo = "Score segments as documents with --max-passage, or write document ids as in the judgments."
     elif elsewhere := judged_elsewhere(qrels, strays):
         unjudged += f"; of the first {len(strays):,} the judgments have {elsewhere:,} for other queries"
-        todo = "Are the query ids those of the judgments?"
+        todo = "Do the query ids match the judgments?"
     return Sign("X205", unjudged, todo)
 
 

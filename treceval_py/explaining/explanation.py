@@ -7,9 +7,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
+from numbers import Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
+from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of
 from treceval_py.explaining.variants import (
@@ -138,6 +141,10 @@ class Explained(NamedTuple):
     nearest: list[Match]
     walks: list[Walk]
 
+    def __repr__(self) -> str:
+        claim = "" if self.claim is None else f", claimed to be {brief(self.claim.text)}"
+        return f"<Explained {brief(self.measure.name)}{claim}, under {len(self.rows)} profiles>"
+
 
 class Explanation(NamedTuple):
     """Explanations of some measures of a run.
@@ -169,6 +176,11 @@ class Explanation(NamedTuple):
             by = each.matches[0].variant.name if each.matches else f"none of {each.tried} ways"
             said.append(f"{brief(each.measure.name)}={brief(each.claim.text)} is given by {brief(by)}")
         return f"<Explanation of {brief(self.run_name)!r}: {listed(said, 3, 130)}>"
+
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
 
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
@@ -216,13 +228,23 @@ def read_claim(text: str, names_here: Mapping[str, str] = MappingProxyType({})) 
     return Claim(measure, written, float(plain), digits, percent=written.endswith("%"))
 
 
+def _written(measure: str | Measure, value: object) -> str:
+    """Return a claim as text; a number as the digits that Python prints, without an exponent."""
+    if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
+        value = f"{Decimal(repr(float(value))):f}"
+    if not isinstance(value, str):
+        wrong = f"the value claimed for {shown(measure)} cannot be {shown(value)}"
+        raise MeasureError(wrong, "Give a number, or text such as 34.98%.")
+    return f"{measure.notation if isinstance(measure, Measure) else measure}={value}"
+
+
 @takes_options
 def explain(
     qrels: AnyJudgments,
     run: AnyRun,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
-    claims: str | Claim | Iterable[str | Claim] = (),
+    claims: Mapping[str | Measure, float | str] | str | Claim | Iterable[str | Claim] = (),
     against: str | Profile | Iterable[str | Profile] = (),
     **options: Unpack[Options],
 ) -> Explanation:
@@ -236,8 +258,9 @@ def explain(
         The run, as in `evaluate`; it is read into memory whole.
     measures : name, Measure, or iterable of them, optional
         Measures to explain, besides those of the claims. Default: RR@10, nDCG@10 and AP.
-    claims : str, Claim, or iterable of them
-        Values reported elsewhere, such as ``"nDCG@10=0.3498"``.
+    claims : mapping of measure to value; str, Claim, or iterable of them
+        Values reported elsewhere: ``{"nDCG@10": 0.3498}``, ``{"nDCG@10": "35.0%"}`` or ``"nDCG@10=0.3498"``. Zeros at
+        the end count as digits only in text.
     against : profile, or iterable of them
         Profiles to walk to, one convention at a time.
     profile : str or Profile, optional
@@ -265,11 +288,13 @@ def explain(
 
     Examples
     --------
-    >>> found = explain({"1": {"a": 1}}, {"1": {"a": 1.0, "b": 1.0}}, claims=["RR@10=1.0"])
+    >>> found = explain({"1": {"a": 1}}, {"1": {"a": 1.0, "b": 1.0}}, claims={"RR@10": 1.0})
     >>> found.measures[0].matches[0].variant.name
     'ir_measures'
     """
     asked = measures if measures is None else parse_measures(measures) or None
+    if isinstance(claims, Mapping):
+        claims = [_written(measure, value) for measure, value in claims.items()]
     claims = several(claims, (str, Claim), "a claim is text", "Write nDCG@10=0.3498, for example.")
     against = several(against, (str, Profile), "against must be profiles", "Name one, such as ranx.")
     scoring, reading = settled(asked, options)

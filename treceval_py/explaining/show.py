@@ -55,7 +55,7 @@ def _about_claim(each: Explained) -> list[str]:
     if claim is None:
         return []
     if not each.matches:
-        lines = [f"{claim.text} is given by none of the {each.tried} ways that were tried. Nearest:"]
+        lines = [f"{claim.text} is not reproduced by any of the {each.tried} ways tried. Nearest:"]
         return lines + [f"  {match.outcome.mean:.6f}  {match.variant.name}" for match in each.nearest]
     best = each.matches[0].variant.cost
     lines = [f"{claim.text} is given by"]
@@ -67,7 +67,7 @@ def _about_claim(each: Explained) -> list[str]:
 
 
 def _by_chance(each: Explained) -> str:
-    return f"{each.tried} ways were tried: a number with so few digits may be met by chance."
+    return f"{each.tried} ways were tried: a number with so few digits can match by chance."
 
 
 def _matched(match: Match) -> str:
@@ -208,7 +208,7 @@ def _claim(each: Explained) -> Iterator[Table]:
     """Lay out the variants that give a claimed value, or come nearest to it."""
     if each.claim is None:
         return
-    by = "given by" if each.matches else f"given by none of the {each.tried} ways that were tried; nearest"
+    by = "given by" if each.matches else f"not reproduced by any of the {each.tried} ways tried; nearest"
     matches = each.matches or [match._replace(how="exactly") for match in each.nearest]
     columns = (
         Column("value", [match.outcome.mean for match in matches], digits=6),

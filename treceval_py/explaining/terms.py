@@ -92,6 +92,11 @@ class Arithmetic(NamedTuple):
         of = f"{brief(self.measure.notation)} of query {brief(self.qid)}"
         return f"<Arithmetic: {of} = {self.value:.6f}, {len(self.terms)} terms>"
 
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
+
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
 

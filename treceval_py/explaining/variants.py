@@ -89,11 +89,11 @@ class Variant(NamedTuple):
     profile : str
         The profile that gives this value; empty if none does.
     cost : int
-        Distance from what a program does on its own: `DEFAULT`, `OPTION`, `CHANGE`, `MISTAKE` or `PAIR`.
+        Distance from what a program does on its own: ``DEFAULT``, ``OPTION``, ``CHANGE``, ``MISTAKE`` or ``PAIR``.
     run : str
-        What happens to the run first: `AS_IS`, `ASCENDING`, `REVERSED`, `DOCIDS` or `LATE`.
+        What happens to the run first: ``AS_IS``, ``ASCENDING``, ``REVERSED``, ``DOCIDS`` or ``LATE``.
     average : str
-        How the values of queries are averaged: `USUAL`, `OF_RUN`, `MEDIAN` or `POOLED`.
+        How the values of queries are averaged: ``USUAL``, ``OF_RUN``, ``MEDIAN`` or ``POOLED``.
     first : tuple of (str, int), or None
         Count only this number of queries, the first of the run or of the judgments; None for all.
     mistake : bool

@@ -179,8 +179,6 @@ def opened(
     runs: Sequence[Run | Data | Source], format: str | None = None, max_passage: str | None = None
 ) -> Iterator[list[ListedRun]]:
     """Read runs and yield them as lists; objects given instead of files are used as they are."""
-    if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes, os.PathLike, Mapping, Run)):
-        raise DataError(f"runs cannot be {shown(runs)}", "Give a list of two or more.")
     with ExitStack() as stack:
         listed_runs: list[ListedRun] = []
         for number, run in enumerate(runs, 1):
@@ -193,6 +191,12 @@ def opened(
         for listed_run in listed_runs:
             listed_run.separator = encode(Reading(max_passage=max_passage).checked().max_passage or "")
         yield listed_runs
+
+
+def check_several(runs: object) -> None:
+    """Refuse one run instead of a list."""
+    if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes, os.PathLike, Mapping, Run)):
+        raise DataError(f"runs cannot be {shown(runs)}", "Give a list of two or more.")
 
 
 def fuse(
@@ -266,6 +270,7 @@ def fuse(
     >>> {docid: round(score, 4) for docid, score in fuse([one, other])["q"].items()}
     {'b': 0.0323, 'c': 0.0164, 'a': 0.0164}
     """
+    check_several(runs)
     fusion = Fusion(method, norm, None if weights is None else weights_of(weights), rrf_k, rbc_phi)
     with opened(runs, max_passage=max_passage) as listed_runs:
         fused = Fused(listed_runs, lambda _: fusion, depth, k, strict=strict)

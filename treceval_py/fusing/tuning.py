@@ -21,7 +21,7 @@ from treceval_py._types import Data, FloatArray, IntArray, Source
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, EvaluationError, brief, listed, warn
-from treceval_py.fusing.fusing import Fused, opened
+from treceval_py.fusing.fusing import Fused, check_several, opened
 from treceval_py.fusing.listing import ListedRun
 from treceval_py.fusing.methods import METHODS, Fusion
 from treceval_py.measuring import Measure
@@ -413,8 +413,8 @@ class TunedFusion(NamedTuple):
 
 
 def tune_fusion(
-    runs: Sequence[Run | Data | Source],
     qrels: AnyJudgments,
+    runs: Sequence[Run | Data | Source],
     method: str | Sequence[str] = "weighted",
     *,
     norm: str | Sequence[str] | None = None,
@@ -433,10 +433,10 @@ def tune_fusion(
 
     Parameters
     ----------
-    runs : sequence of Run, path, or objects of other forms
-        As in `fuse`.
     qrels : judgments
         As in `evaluate`. Queries without judgments are fused with the setting that is best on all judged ones.
+    runs : sequence of Run, path, or objects of other forms
+        As in `fuse`.
     method : str or sequence of str
         The methods to choose from, as in `fuse`, each with weights if it takes them.
     norm : str or sequence of str, optional
@@ -471,10 +471,11 @@ def tune_fusion(
 
     >>> qrels = {f"q{number}": {"a": 1} for number in range(8)}
     >>> one, other = ({qid: {first: 2.0, "c": 1.0} for qid in qrels} for first in "ba")
-    >>> found = tune_fusion([one, other], qrels, folds=2)
+    >>> found = tune_fusion(qrels, [one, other], folds=2)
     >>> found.tuned.chosen.final.fusion.weights, found.tuned.chosen.nested
     ((0.4, 0.6), 1.0)
     """
+    check_several(runs)
     fusions = fusions_of(_each(method, "method"), [None] if norm is None else _each(norm, "norm"), rrf_k, rbc_phi)
     tuning = Tuning(fusions, Evaluator(qrels, Scoring(measures=[measure], profile=profile)), folds)
     with opened(runs, max_passage=max_passage) as listed_runs:

@@ -14,7 +14,7 @@ import functools
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, Unpack
@@ -27,10 +27,9 @@ from treceval_py.comparing.paired import SAME, of_differences, one_sided_power, 
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import Aligned, Scored, aligned
 from treceval_py.data.ids import first_of, shown
-from treceval_py.errors import EvaluationError, MeasureError, RunCountError, brief
+from treceval_py.errors import EvaluationError, MeasureError, RunCountError, UnknownKeyError, brief
 from treceval_py.io.digests import base_name
 from treceval_py.measuring import Measure
-from treceval_py.measuring.notation import several
 from treceval_py.rendering import text_of
 from treceval_py.rendering.style import Style
 from treceval_py.scoring.opening import AnyJudgments
@@ -137,7 +136,7 @@ class Decision(NamedTuple):
     signature : Signature or None
         How the values were computed, if known.
     mean_name : str
-        The name of the measure's mean, such as ``MAP``; empty if that is the measure's.
+        The name of its mean, such as MAP; empty if that is the measure's.
     """
 
     measure: str
@@ -217,8 +216,11 @@ class Verdict:
         """The exit status of the command: 0 pass, 3 worse, 4 cannot tell."""
         return STATUS[self.outcome]
 
-    def __getitem__(self, measure: str) -> Decision:
-        return self.decisions[place_of([decision.measure for decision in self.decisions], measure)]
+    def __getitem__(self, measure: str | Measure) -> Decision:
+        try:
+            return self.decisions[place_of([decision.measure for decision in self.decisions], measure)]
+        except MeasureError as error:
+            raise UnknownKeyError(error.what, error.todo) from None
 
     def __str__(self) -> str:
         return self.to_text()
@@ -345,8 +347,9 @@ def scoring_for(options: Scoring, settings: GateSettings, *, saved: bool) -> Sco
     """Return how runs are scored: by the measures that have margins or floors too, and over all judged queries."""
     if options.signatures is None:
         own = [*settings.margins, *settings.floors]
-        asked = several(options.measures or (), (str, Measure), "measures must be names", "Give names, such as map.")
-        options = replace(options, measures=[*asked, *own] or None)
+        asked = options.measures or ()
+        several = isinstance(asked, Iterable) and not isinstance(asked, str)
+        options = replace(options, measures=[*(asked if several else [asked]), *own] or None)
     if options.complete is None and options.signatures is None and not saved:
         options = replace(options, complete=True)
     return options
@@ -418,8 +421,8 @@ def gate_gathered(gathered: Gathered, settings: GateSettings, *, force: bool = F
     """Decide about what was gathered, the baseline first; errors as of `gate`."""
     runs = gathered.runs
     if len(runs) != 2:
-        wrong = f"a gate takes two runs, the baseline and the candidate, but there {'is' if len(runs) == 1 else 'are'}"
-        raise RunCountError(f"{wrong} {len(runs)}", "Name one file for each.")
+        given = "only one is given" if len(runs) == 1 else f"{len(runs)} are given"
+        raise RunCountError(f"a gate compares two runs, baseline and candidate, but {given}", "Name one file for each.")
     columns = aligned(runs, force=force)
     for column in columns:
         _check_queries(column, runs)

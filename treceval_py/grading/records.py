@@ -19,7 +19,7 @@ JUDGED = "judged-ranking"
 SCORED, REPAIRED, REFUSED, MISSING, FAILED = "scored", "repaired", "refused", "missing", "failed"
 
 STATUSES = {
-    SCORED: "the run was read and scored",
+    SCORED: "the run was scored",
     REPAIRED: "the run was scored after lossless repairs",
     REFUSED: "a file was found, but it is not a run that can be scored",
     MISSING: "no run was found",
@@ -35,7 +35,7 @@ VERDICTS = {
     ROUNDING: "the number is right except for its rounding",
     CONVENTION: "the number is right under another convention",
     MISTAKE: "the number is explained by a common mistake",
-    NOT_REPRODUCED: "no convention and no common mistake gives the number",
+    NOT_REPRODUCED: "the number is not reproduced by any convention or common mistake that was tried",
     UNCHECKED: "the number could not be checked: no run, no known measure, or too few digits",
     NO_CLAIM: "no number was claimed where one was expected",
 }
@@ -44,9 +44,9 @@ VERDICTS = {
 CONFIRMED, EXPLAINED, ASKED = "confirmed", "explained", "asked"
 
 EVIDENCE = {
-    CONFIRMED: "the number is that of the run",
-    EXPLAINED: "the number is another one that is known: of a query, another run, the baseline or another convention",
-    ASKED: "the number equals nothing that is known: a question for a person",
+    CONFIRMED: "the number is right for the run",
+    EXPLAINED: "the number is known from elsewhere: a query, another run, the baseline or another convention",
+    ASKED: "the number equals no known value: a question for a person",
 }
 """What is said of a number that is not declared; it has no effect on the points."""
 
@@ -218,7 +218,7 @@ class Graded(NamedTuple):
     source : str
         The folder, file or archive member that it came in.
     status : str
-        One of `STATUSES`.
+        One of ``STATUSES``.
     reason : str
         Why it is refused, missing or failed, a sentence without a full stop; empty otherwise.
     files : tuple of FileRead
@@ -245,7 +245,7 @@ class Graded(NamedTuple):
         The signature of each number.
     claims : tuple of Checked
         The claims, and all other numbers beside names of measures; expected claims that were not made have the verdict
-        `NO_CLAIM`.
+        ``NO_CLAIM``.
     against : AgainstBaseline or None
         The comparison with the baseline, if there is one.
     hash_of_run : str

@@ -322,6 +322,8 @@ def _refused(error: OSError, name: str, done: str) -> InputError:
     """Return the system's error. A directory fails on opening or, as standard input, on reading."""
     if error.errno == errno.EISDIR:
         return InputError("is a directory", "Give a file.", file=name)
+    if "://" in name:
+        return InputError("is an address on the web", "Download the file, and give its path.", file=name)
     if error.errno == errno.ENOENT:
         return InputError("no such file", "Check the name.", file=name)
     return InputError(f"cannot be {done}: {_reason(error)}", "Check the file.", file=name)

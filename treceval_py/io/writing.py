@@ -56,6 +56,7 @@ def write_run(
     """
     if not isinstance(tag, (str, NoneType)):
         raise DataError(f"the tag is {shown(tag)}, not text", "Give the name of the system.")
+    _check_first(run, "run")
     write_table(run if isinstance(run, Run) else Run(run), path, format, tag)
 
 
@@ -84,7 +85,15 @@ def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: st
     TrecevalWarning
         The format cannot hold everything, such as scores or queries without documents.
     """
+    _check_first(qrels, "qrels")
     write_table(qrels if isinstance(qrels, Qrels) else Qrels(qrels), path, format)
+
+
+def _check_first(given: object, what: str) -> None:
+    """Refuse a path in place of a run or of judgments."""
+    if isinstance(given, (str, os.PathLike)):
+        todo = f"te.write_{what}({what}, path) takes the path second; te.convert(source, target) copies a file."
+        raise DataError(f"the first argument is a path, {shown(os.fspath(given))}", todo)
 
 
 def write_table(

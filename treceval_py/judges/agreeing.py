@@ -116,6 +116,10 @@ class PairOfJudges(NamedTuple):
     confusion: IntArray
     queries: tuple[QueryAgreement, ...]
 
+    def __repr__(self) -> str:
+        judges = f"judges {self.first} and {self.second}"
+        return f"<PairOfJudges {judges}: κ {self.kappa.value:.4f} over {self.common:,} documents>"
+
 
 class OrderOfRuns(NamedTuple):
     """Two judges' orders of the runs by a measure.

@@ -235,7 +235,7 @@ def _orders(found: Agreement, style: Style) -> Table:
             "pairs): both: by both judges, in the same direction; opposite: in opposite directions; only first, only "
             "second: by one of them."
         ),
-        *(["Scored with those judgments that all judges made."] if found.settings["common"] else ()),
+        *(["Scored with only the judgments that all judges made."] if found.settings["common"] else ()),
     )
     title = f"Do the judges order the runs alike? ({len(found.runs)} {'run' if len(found.runs) == 1 else 'runs'})"
     return Table(tuple(columns), "orders", title, notes=notes, naming=3)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,45 @@ def is_arrays(given: Any) -> bool:
         return 2 <= len(given) <= 3 and is_matrix(given[0]) and (given[1] is None or is_matrix(given[1]))
     # A matrix of text may be a table of lines.
     return is_matrix(given) and getattr(given.dtype, "kind", "f") not in "OSU"
+
+
+def labels_and_scores(qrels: Any, run: Any) -> tuple[Any, Any]:
+    """Return labels and scores given as lists, as scikit-learn takes them, as two matrices; other forms unchanged.
+
+    Each has a list for each query, or is one flat list, or array, of one query. Lists that can be something else are
+    unchanged: whole numbers may be ids, and rows of three a query, a document and a value.
+
+    Raises
+    ------
+    DataError
+        There is not a score for each label.
+    """
+    labels, scores = rows = [_rows_of_numbers(given) for given in (qrels, run)]
+    if labels is None or scores is None or (is_matrix(qrels) and is_matrix(run)):
+        return qrels, run
+    if not isinstance(qrels, np.ndarray) and not isinstance(run, np.ndarray):
+        ids = 2 if all(len(row) == 3 for part in rows for row in part) else None
+        if all(isinstance(value, Integral) for row in scores for value in row[:ids]):
+            return qrels, run
+    for number, (given, scored) in enumerate(zip_longest(labels, scores, fillvalue=())):
+        if len(given) != len(scored):
+            fault = f"row {number + 1} has {len(given)} labels and {len(scored)} scores"
+            raise DataError(fault, "Give a score for each label.")
+    longest = max(map(len, labels))
+    return tuple(np.array([[*row, *[np.nan] * (longest - len(row))] for row in part]) for part in rows)  # type: ignore[return-value]
+
+
+def _rows_of_numbers(given: Any) -> Any:
+    """Return the rows of lists or of an array of numbers; None for anything else."""
+    if isinstance(given, np.ndarray):
+        given = given.tolist() if given.ndim in (1, 2) and given.dtype.kind in "biuf" else None
+    if not isinstance(given, (list, tuple)) or not given:
+        return None
+    rows = [given] if isinstance(given[0], Real) else given
+    numbers = all(
+        isinstance(row, (list, tuple)) and row and all(isinstance(value, Real) for value in row) for row in rows
+    )
+    return rows if numbers else None
 
 
 def _array(given: Any, content: str) -> AnyArray:
@@ -218,7 +259,8 @@ def qrels_of_labels(given: Any) -> Qrels:
         values = labels[there]
         other = values[(values != np.floor(values)) | (np.abs(values) >= 2.0**63)]
         if len(other):
-            raise DataError(f"the label {other[0]} is not a whole number", "Round labels, or multiply them.")
+            fault = f"the label {other[0]} is not a whole number"
+            raise DataError(fault, "Labels come first, then scores. Round labels, or multiply them.")
     elif labels.dtype.kind in "iub":
         values = labels[there]
     else:

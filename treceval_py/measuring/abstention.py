@@ -55,7 +55,7 @@ def key(text: str) -> dict[str, Any]:
 
 
 def normalized_area_under_abstention(run: JudgedRun, *, of: Measure | None = None, by: str = "max") -> FloatArray:  # noqa: ARG001 - of the average
-    """Normalised area under the abstention curve (nAUC) of a measure.
+    r"""Normalised area under the abstention curve (nAUC) of a measure.
 
     Formula
     -------
@@ -63,6 +63,8 @@ def normalized_area_under_abstention(run: JudgedRun, *, of: Measure | None = Non
     0.1, …, 0.9. A is the area, by trapezoids, under the means of a measure over the remaining queries. O is the same
     area if the queries with the lowest values are dropped first, and F = 0.9 · the mean over all queries. Queries with
     equal confidence count with their mean value.
+
+    .. math:: \mathrm{nAUC} = \frac{A - F}{O - F}
 
     Parameters
     ----------

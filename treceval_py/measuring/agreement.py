@@ -63,7 +63,7 @@ def _ideal_ranks(run: JudgedRun, hits: Hits) -> IntArray:
 def compatibility(
     run: JudgedRun, *, p: float = 0.95, deepest: int = DEPTH, until: str = "depth", normalised: str = "yes"
 ) -> FloatArray:
-    """Compatibility: rank-biased overlap with the ideal ranking that is most similar to the run.
+    r"""Compatibility: rank-biased overlap with the ideal ranking that is most similar to the run.
 
     Formula
     -------
@@ -71,6 +71,9 @@ def compatibility(
     The ideal ranking I has all documents with a judgment above 0 in descending order of judgment; among equal ones,
     retrieved documents come first, in the order of the run. Compatibility = RBO(run, I) / RBO(I, I). Without
     normalisation it is RBO(run, I), which is below 1 even for I, because an ideal ranking is short.
+
+    .. math:: \mathrm{Compat} = \frac{\mathrm{RBO}(\text{run}, I)}{\mathrm{RBO}(I, I)}, \qquad \mathrm{RBO}(A, B) =
+        \frac{\sum_{d=1}^{D} p^{\,d-1} \cdot |A_{1..d} \cap B_{1..d}| / d}{\sum_{d=1}^{D} p^{\,d-1}}
 
     Parameters
     ----------
@@ -128,15 +131,19 @@ def _compatibility_of_lists(run: JudgedRun, query: IntArray, lower: IntArray, p:
 
 
 def accuracy(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
-    """Accuracy: the share of pairs of a relevant and a non-relevant retrieved document that are in the right order.
+    r"""Accuracy: the share of pairs of a relevant and a non-relevant retrieved document that are in the right order.
 
     Formula
     -------
     Accuracy = (pairs of a relevant document and a non-relevant one below it, both retrieved) / (r·n), r = relevant
     documents retrieved, n = the other documents retrieved, including unjudged ones.
 
+    .. math:: \mathrm{Accuracy} = \frac{|\{(i, j) : i < j,\; r_i = 1,\; r_j = 0\}|}{r \cdot n}
+
     Accuracy@k = (pairs of a relevant document and a non-relevant one below it, both at ranks 1..k) / (r·n),
     r = relevant documents at ranks 1..k, n = the other documents at these ranks, including unjudged ones.
+
+    .. math:: \mathrm{Accuracy}@k = \frac{|\{(i, j) : i < j \le k,\; r_i = 1,\; r_j = 0\}|}{r \cdot n}
 
     Returns
     -------
@@ -215,7 +222,7 @@ def _credited(above: IntArray, tied: IntArray, others: IntArray, credit: str) ->
 def area_under_curve(
     run: JudgedRun, *, level: int = 1, credit: str = "half", max_fpr: float = 1.0, cutoff: int | None = None
 ) -> FloatArray:
-    """AUC: area under the ROC curve of the documents retrieved.
+    r"""AUC: area under the ROC curve of the documents retrieved.
 
     Formula
     -------
@@ -224,9 +231,15 @@ def area_under_curve(
     including unjudged ones. With x = max_fpr below 1, the area A of the curve from 0 to x is standardised:
     (1 + (A - x²/2) / (x - x²/2)) / 2.
 
+    .. math:: \mathrm{AUC} = \frac{|\{(x, y) : s_x > s_y\}| + \frac{1}{2}\,|\{(x, y) : s_x = s_y\}|}{r \cdot n}, \quad x
+        \text{ relevant},\; y \text{ not}, \quad s_x = \text{score of } x
+
     AUC@k = (pairs of a relevant and a non-relevant document, both at ranks 1..k, in which the relevant one has the
     higher score, plus half of those with equal scores) / (r·n), r = relevant documents at ranks 1..k, n = the other
     documents at these ranks, including unjudged ones. With max_fpr below 1, it is standardised as AUC is.
+
+    .. math:: \mathrm{AUC}@k = \frac{|\{(x, y) : s_x > s_y\}| + \frac{1}{2}\,|\{(x, y) : s_x = s_y\}|}{r \cdot n}, \quad
+        x \text{ relevant},\; y \text{ not}, \quad s_x = \text{score of } x
 
     Returns
     -------
@@ -278,13 +291,16 @@ def area_under_curve(
 
 
 def ordered_pair_accuracy(run: JudgedRun, *, credit: str = "wrong") -> FloatArray:
-    """Ordered pair accuracy (OPA): the share of pairs with different labels that are in the right order.
+    r"""Ordered pair accuracy (OPA): the share of pairs with different labels that are in the right order.
 
     Formula
     -------
     OPA = (pairs of documents retrieved in which the one judged higher has the higher score) / (pairs of documents
     retrieved with different judgments). Documents without a judgment count as judged 0. With binary judgments and
     ``ties=half`` it is AUC.
+
+    .. math:: \mathrm{OPA} = \frac{|\{(x, y) : \mathrm{rel}_x > \mathrm{rel}_y,\; s_x > s_y\}|}{|\{(x, y) :
+        \mathrm{rel}_x > \mathrm{rel}_y\}|}, \quad s_x = \text{score of } x
 
     Returns
     -------

@@ -58,14 +58,20 @@ def _arriving(run: JudgedRun, query: IntArray, stops: FloatArray) -> FloatArray:
 def expected_reciprocal_rank(
     run: JudgedRun, *, max_rel: int, cutoff: int | None = None, stop: str = "grade"
 ) -> FloatArray:
-    """ERR: expected reciprocal of the rank at which a reader stops, who may be satisfied by each document.
+    r"""ERR: expected reciprocal of the rank at which a reader stops, who may be satisfied by each document.
 
     Formula
     -------
     ERR = sum over ranks i of (1/i) · p_i · product over j < i of (1 - p_j), where p_i = (2^g_i - 1) / 2^max_rel is the
     probability that a document judged g_i satisfies the reader.
 
+    .. math:: \mathrm{ERR} = \sum_{i} \frac{1}{i}\,p_i \prod_{j<i} (1 - p_j), \qquad p_i = \frac{2^{g_i} -
+        1}{2^{\mathrm{max\_rel}}}
+
     ERR@k = sum over ranks i up to k of (1/i) · p_i · product over j < i of (1 - p_j), p_i = (2^g_i - 1) / 2^max_rel.
+
+    .. math:: \mathrm{ERR}@k = \sum_{i=1}^{k} \frac{1}{i}\,p_i \prod_{j<i} (1 - p_j), \qquad p_i = \frac{2^{g_i} -
+        1}{2^{\mathrm{max\_rel}}}
 
     Parameters
     ----------
@@ -106,13 +112,17 @@ def expected_reciprocal_rank(
 
 
 def normalized_expected_reciprocal_rank(run: JudgedRun, *, max_rel: int, cutoff: int | None = None) -> FloatArray:
-    """ERR divided by the ERR of the best possible ranking.
+    r"""ERR divided by the ERR of the best possible ranking.
 
     Formula
     -------
     nERR = ERR / (ERR of all judged documents in descending order of judgment).
 
+    .. math:: \mathrm{nERR} = \frac{\mathrm{ERR}}{\mathrm{ERR} \text{ of the ideal ranking}}
+
     nERR@k = ERR@k / (ERR@k of all judged documents in descending order of judgment).
+
+    .. math:: \mathrm{nERR}@k = \frac{\mathrm{ERR}@k}{\mathrm{ERR}@k \text{ of the ideal ranking}}
 
     Returns
     -------
@@ -142,15 +152,21 @@ def normalized_expected_reciprocal_rank(run: JudgedRun, *, max_rel: int, cutoff:
 
 
 def pfound(run: JudgedRun, *, decay: float = 0.85, gains: GainMap = None, cutoff: int | None = None) -> FloatArray:
-    """PFound: probability that a reader who goes down the ranking finds a satisfying document.
+    r"""PFound: probability that a reader who goes down the ranking finds a satisfying document.
 
     Formula
     -------
     PFound = sum over ranks i of L(i) · p_i, where L(1) = 1, L(i + 1) = L(i) · (1 - p_i) · decay, and p_i, the
     probability that the document at rank i satisfies the reader, is its gain.
 
+    .. math:: \mathrm{PFound} = \sum_{i} L(i)\,p_i, \qquad L(1) = 1, \quad L(i + 1) = L(i)\,(1 - p_i) \cdot
+        \mathrm{decay}
+
     PFound@k = sum over ranks i ≤ k of L(i) · p_i, where L(1) = 1, L(i + 1) = L(i) · (1 - p_i) · decay, and p_i is the
     gain of the document at rank i.
+
+    .. math:: \mathrm{PFound}@k = \sum_{i=1}^{k} L(i)\,p_i, \qquad L(1) = 1, \quad L(i + 1) = L(i)\,(1 - p_i) \cdot
+        \mathrm{decay}
 
     Parameters
     ----------
@@ -187,14 +203,18 @@ def pfound(run: JudgedRun, *, decay: float = 0.85, gains: GainMap = None, cutoff
 def rank_biased_precision_binary(
     run: JudgedRun, *, p: float = 0.8, level: int = 1, cutoff: int | None = None
 ) -> FloatArray:
-    """Rank-biased precision (RBP) of binary judgments.
+    r"""Rank-biased precision (RBP) of binary judgments.
 
     Formula
     -------
     RBP = (1 - p) · sum over the ranks i of relevant documents of p^(i-1).
 
+    .. math:: \mathrm{RBP} = (1 - p) \sum_{i} r_i\,p^{\,i-1}
+
     RBP@k = (1 - p) · sum over the ranks i ≤ k of relevant documents of p^(i-1). Documents below rank k count as not
     relevant; the sum is not divided by the weight of the first k ranks.
+
+    .. math:: \mathrm{RBP}@k = (1 - p) \sum_{i=1}^{k} r_i\,p^{\,i-1}
 
     Returns
     -------
@@ -227,15 +247,20 @@ def rank_biased_precision_binary(
 def rank_biased_precision_graded(
     run: JudgedRun, *, p: float = 0.8, max_rel: int, min_rel: int = 0, scale: str = "max_rel", cutoff: int | None = None
 ) -> FloatArray:
-    """Rank-biased precision of graded judgments, as shares of the top of the scale.
+    r"""Rank-biased precision of graded judgments, as shares of the top of the scale.
 
     Formula
     -------
     RBP = (1 - p) · sum over ranks i of (g_i / max_rel) · p^(i-1), or of g_i · p^(i-1) (``scale=none``), over documents
     judged above min_rel.
 
+    .. math:: \mathrm{RBP} = (1 - p) \sum_{i\,:\,g_i > \mathrm{min\_rel}} \frac{g_i}{\mathrm{max\_rel}}\,p^{\,i-1}
+
     RBP@k = (1 - p) · sum over ranks i ≤ k of (g_i / max_rel) · p^(i-1), or of g_i · p^(i-1) (``scale=none``), over
     documents judged above min_rel.
+
+    .. math:: \mathrm{RBP}@k = (1 - p) \sum_{i \le k\,:\,g_i > \mathrm{min\_rel}}
+        \frac{g_i}{\mathrm{max\_rel}}\,p^{\,i-1}
 
     Parameters
     ----------
@@ -278,11 +303,14 @@ def rank_biased_precision_graded(
 
 
 def rank_biased_residual(run: JudgedRun, *, p: float = 0.8) -> FloatArray:
-    """Residual of RBP: how much documents that were not judged or not retrieved could add to RBP.
+    r"""Residual of RBP: how much documents that were not judged or not retrieved could add to RBP.
 
     Formula
     -------
     RBPResidual = (1 - p) · sum over the ranks i of unjudged documents of p^(i-1), plus p^n, n = documents retrieved.
+
+    .. math:: \mathrm{RBPResidual} = (1 - p) \sum_{i\,:\,\text{unjudged}} p^{\,i-1} + p^{\,n}, \qquad n =
+        |\text{retrieved}|
 
     Returns
     -------

@@ -36,11 +36,13 @@ def run_id(run: Judged) -> list[str]:
 
 
 def number_of_queries(run: Judged) -> IntArray:
-    """Count the queries in the averages.
+    r"""Count the queries in the averages.
 
     Formula
     -------
     1 for each query, added up.
+
+    .. math:: \mathrm{num\_q} = \sum_{\text{queries}} 1
 
     Returns
     -------
@@ -60,11 +62,13 @@ def number_of_queries(run: Judged) -> IntArray:
 
 
 def number_retrieved(run: JudgedRun) -> IntArray:
-    """Count the documents retrieved.
+    r"""Count the documents retrieved.
 
     Formula
     -------
     num_ret = the documents in the ranking, judged or not.
+
+    .. math:: \mathrm{num\_ret} = |\text{retrieved}|
 
     Returns
     -------
@@ -84,11 +88,13 @@ def number_retrieved(run: JudgedRun) -> IntArray:
 
 
 def number_relevant(run: JudgedRun, *, level: int = 1) -> IntArray:
-    """Count the relevant documents, retrieved or not.
+    r"""Count the relevant documents, retrieved or not.
 
     Formula
     -------
     num_rel = R = the documents with rel >= level.
+
+    .. math:: \mathrm{num\_rel} = R = |\text{relevant}|
 
     Returns
     -------
@@ -108,11 +114,13 @@ def number_relevant(run: JudgedRun, *, level: int = 1) -> IntArray:
 
 
 def number_relevant_retrieved(run: JudgedRun, *, level: int = 1) -> IntArray:
-    """Count the relevant documents retrieved.
+    r"""Count the relevant documents retrieved.
 
     Formula
     -------
     num_rel_ret = the documents of the ranking with rel >= level.
+
+    .. math:: \mathrm{num\_rel\_ret} = |\text{relevant} \cap \text{retrieved}|
 
     Returns
     -------
@@ -132,11 +140,13 @@ def number_relevant_retrieved(run: JudgedRun, *, level: int = 1) -> IntArray:
 
 
 def number_nonrelevant_judged_retrieved(run: JudgedRun, *, level: int = 1) -> IntArray:
-    """Count the documents retrieved that were judged not relevant.
+    r"""Count the documents retrieved that were judged not relevant.
 
     Formula
     -------
     num_nonrel_judged_ret = the documents of the ranking with 0 <= rel < level.
+
+    .. math:: \mathrm{num\_nonrel\_judged\_ret} = |\{i : 0 \le \mathrm{rel}_i < \mathrm{level}\}|
 
     Returns
     -------
@@ -157,11 +167,14 @@ def number_nonrelevant_judged_retrieved(run: JudgedRun, *, level: int = 1) -> In
 
 
 def relevance_string(run: JudgedRun, *, length: int = 10) -> list[str]:
-    """Labels of the first documents, one character each.
+    r"""Labels of the first documents, one character each.
 
     Formula
     -------
     The judgment at each rank: a digit, ``>`` above 9, ``-`` without a judgment, ``.`` if negative.
+
+    .. math:: \mathrm{relstring}_i = \begin{cases} \mathrm{rel}_i & 0 \le \mathrm{rel}_i \le 9 \\ \text{>} &
+        \mathrm{rel}_i > 9 \\ \text{.} & \mathrm{rel}_i < 0 \\ \text{-} & \text{without a judgment} \end{cases}
 
     Returns
     -------
@@ -187,11 +200,15 @@ def relevance_string(run: JudgedRun, *, length: int = 10) -> list[str]:
 def utility(
     run: JudgedRun, *, level: int = 1, coefficients: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0), collection_size: int = 0
 ) -> FloatArray:
-    """Linear utility of the retrieved set.
+    r"""Linear utility of the retrieved set.
 
     Formula
     -------
     utility = a·(relevant retrieved) + b·(others retrieved) + c·(relevant missed) + d·(others not retrieved).
+
+    .. math:: \mathrm{utility} = a\,n_a + b\,n_b + c\,n_c + d\,n_d, \quad n_a = |\text{relevant} \cap \text{retrieved}|,
+        \quad n_b = |\text{retrieved} \setminus \text{relevant}|, \quad n_c = |\text{relevant} \setminus
+        \text{retrieved}|, \quad n_d = |\text{all others}|
 
     Parameters
     ----------
@@ -228,12 +245,14 @@ def is_judged(run: JudgedRun, negative: str) -> BoolArray:
 
 
 def share_judged(run: JudgedRun, *, cutoff: int, negative: str = "unjudged") -> FloatArray:
-    """Share of the first documents that are judged.
+    r"""Share of the first documents that are judged.
 
     Formula
     -------
     Judged@k = (documents with rel >= 0 at ranks 1..k) / min(k, documents retrieved); with any rel if negative judgments
     count.
+
+    .. math:: \mathrm{Judged}@k = \frac{|\{i \le k : \mathrm{rel}_i \ge 0\}|}{\min(k, |\text{retrieved}|)}
 
     Returns
     -------
@@ -257,11 +276,13 @@ def share_judged(run: JudgedRun, *, cutoff: int, negative: str = "unjudged") -> 
 
 
 def holes(run: JudgedRun, *, cutoff: int) -> FloatArray:
-    """Share of the first k ranks whose document is not judged for any query.
+    r"""Share of the first k ranks whose document is not judged for any query.
 
     Formula
     -------
     Hole@k = (documents at ranks 1..k that have no judgment for any query, not even a negative one) / k.
+
+    .. math:: \mathrm{Hole}@k = \frac{|\{i \le k : \text{unjudged for all queries}\}|}{k}
 
     Returns
     -------
@@ -288,11 +309,13 @@ def holes(run: JudgedRun, *, cutoff: int) -> FloatArray:
 
 
 def share_unjudged(run: JudgedRun, *, cutoff: int) -> FloatArray:
-    """Share of the first k ranks whose document is unjudged.
+    r"""Share of the first k ranks whose document is unjudged.
 
     Formula
     -------
     unj@k = (documents without a judgment, or with a negative one, at ranks 1..k) / k.
+
+    .. math:: \mathrm{unj}@k = \frac{|\{i \le k : \text{unjudged or } \mathrm{rel}_i < 0\}|}{k}
 
     Returns
     -------

@@ -179,7 +179,7 @@ def _patience(run: JudgedGroups, gained: Gained, patience: float) -> FloatArray:
 def alpha_discounted_cumulated_gain(
     run: JudgedGroups, *, level: int = 1, alpha: float = 0.5, cutoff: int
 ) -> FloatArray:
-    """Alpha-DCG of the first k documents: DCG of new information, divided by its bound.
+    r"""Alpha-DCG of the first k documents: DCG of new information, divided by its bound.
 
     Formula
     -------
@@ -187,6 +187,9 @@ def alpha_discounted_cumulated_gain(
     (1 - alpha)^(i-1) / log2(i + 1)), S subtopics, gain(i) = sum over the subtopics of the document at rank i of
     (1 - alpha)^(relevant documents of the subtopic above). The divisor is the sum for documents that are relevant to
     all subtopics, so this value is normalized, unlike the bare sum in the paper.
+
+    .. math:: \mathrm{\alpha\text{-}DCG}@k = \frac{\sum_{i=1}^{k} \mathrm{gain}(i) / \log_2(i + 1)}{S \sum_{i=1}^{k} (1
+        - \alpha)^{i-1} / \log_2(i + 1)}, \qquad \mathrm{gain}(i) = \sum_{s \in S_i} (1 - \alpha)^{c_s(i)}
 
     Returns
     -------
@@ -214,13 +217,17 @@ def alpha_discounted_cumulated_gain(
 def alpha_normalized_discounted_cumulated_gain(
     run: JudgedGroups, *, level: int = 1, alpha: float = 0.5, cutoff: int
 ) -> FloatArray:
-    """Alpha-nDCG of the first k documents: DCG of new information, divided by that of the ideal ranking.
+    r"""Alpha-nDCG of the first k documents: DCG of new information, divided by that of the ideal ranking.
 
     Formula
     -------
     alpha-nDCG@k = DCG / DCG of the ideal ranking, DCG = sum over ranks i of 1..k of gain(i) / log2(i + 1), gain(i) =
     sum over the subtopics of the document at rank i of (1 - alpha)^(relevant documents of the subtopic above). The
     ideal ranking is built greedily: each rank gets the document with the highest gain; ties go to the larger id.
+
+    .. math:: \mathrm{\alpha\text{-}nDCG}@k = \frac{\mathrm{DCG}}{\mathrm{DCG} \text{ of the ideal ranking}}, \quad
+        \mathrm{DCG} = \sum_{i=1}^{k} \frac{\mathrm{gain}(i)}{\log_2(i + 1)}, \quad \mathrm{gain}(i) = \sum_{s \in S_i}
+        (1 - \alpha)^{c_s(i)}
 
     Returns
     -------
@@ -249,13 +256,16 @@ def alpha_normalized_discounted_cumulated_gain(
 def intent_aware_expected_reciprocal_rank(
     run: JudgedGroups, *, level: int = 1, alpha: float = 0.5, cutoff: int
 ) -> FloatArray:
-    """ERR-IA of the first k documents: expected reciprocal rank over all subtopics, divided by its bound.
+    r"""ERR-IA of the first k documents: expected reciprocal rank over all subtopics, divided by its bound.
 
     Formula
     -------
     ERR-IA@k = (sum over ranks i of 1..k of gain(i) / i) / (S · sum over the same ranks of (1 - alpha)^(i-1) / i), S
     subtopics, gain(i) = sum over the subtopics of the document at rank i of (1 - alpha)^(relevant documents of the
     subtopic above). The divisor is the sum for documents that are relevant to all subtopics.
+
+    .. math:: \mathrm{ERR\text{-}IA}@k = \frac{\sum_{i=1}^{k} \mathrm{gain}(i) / i}{S \sum_{i=1}^{k} (1 - \alpha)^{i-1}
+        / i}, \qquad \mathrm{gain}(i) = \sum_{s \in S_i} (1 - \alpha)^{c_s(i)}
 
     Parameters
     ----------
@@ -288,13 +298,17 @@ def intent_aware_expected_reciprocal_rank(
 def normalized_intent_aware_expected_reciprocal_rank(
     run: JudgedGroups, *, level: int = 1, alpha: float = 0.5, cutoff: int
 ) -> FloatArray:
-    """ERR-IA of the first k documents, divided by that of the ideal ranking (nERR-IA).
+    r"""ERR-IA of the first k documents, divided by that of the ideal ranking (nERR-IA).
 
     Formula
     -------
     nERR-IA@k = ERR / ERR of the ideal ranking, ERR = sum over ranks i of 1..k of gain(i) / i, gain(i) = sum over the
     subtopics of the document at rank i of (1 - alpha)^(relevant documents of the subtopic above). The ideal ranking is
     built greedily: each rank gets the document with the highest gain; ties go to the larger id.
+
+    .. math:: \mathrm{nERR\text{-}IA}@k = \frac{\mathrm{ERR}}{\mathrm{ERR} \text{ of the ideal ranking}}, \quad
+        \mathrm{ERR} = \sum_{i=1}^{k} \frac{\mathrm{gain}(i)}{i}, \quad \mathrm{gain}(i) = \sum_{s \in S_i} (1 -
+        \alpha)^{c_s(i)}
 
     Parameters
     ----------
@@ -328,12 +342,15 @@ def normalized_intent_aware_expected_reciprocal_rank(
 def novelty_and_rank_biased_precision(
     run: JudgedGroups, *, level: int = 1, alpha: float = 0.5, patience: float = 0.5
 ) -> FloatArray:
-    """NRBP: rank-biased precision of new information, divided by its bound.
+    r"""NRBP: rank-biased precision of new information, divided by its bound.
 
     Formula
     -------
     NRBP = ((1 - (1 - alpha)·beta) / S) · sum over ranks i of beta^(i-1) · gain(i), S subtopics, gain(i) = sum over the
     subtopics of the document at rank i of (1 - alpha)^(relevant documents of the subtopic above).
+
+    .. math:: \mathrm{NRBP} = \frac{1 - (1 - \alpha)\,\beta}{S} \sum_{i} \beta^{\,i-1} \cdot \mathrm{gain}(i), \qquad
+        \mathrm{gain}(i) = \sum_{s \in S_i} (1 - \alpha)^{c_s(i)}
 
     Returns
     -------
@@ -362,13 +379,16 @@ def novelty_and_rank_biased_precision(
 def normalized_novelty_and_rank_biased_precision(
     run: JudgedGroups, *, level: int = 1, alpha: float = 0.5, patience: float = 0.5
 ) -> FloatArray:
-    """NRBP, divided by that of the ideal ranking (nNRBP).
+    r"""NRBP, divided by that of the ideal ranking (nNRBP).
 
     Formula
     -------
     nNRBP = N / N of the ideal ranking, N = sum over ranks i of beta^(i-1) · gain(i), gain(i) = sum over the subtopics
     of the document at rank i of (1 - alpha)^(relevant documents of the subtopic above). The ideal ranking is built
     greedily: each rank gets the document with the highest gain; ties go to the larger id.
+
+    .. math:: \mathrm{nNRBP} = \frac{N}{N \text{ of the ideal ranking}}, \quad N = \sum_{i} \beta^{\,i-1} \cdot
+        \mathrm{gain}(i), \quad \mathrm{gain}(i) = \sum_{s \in S_i} (1 - \alpha)^{c_s(i)}
 
     Returns
     -------
@@ -394,12 +414,14 @@ def normalized_novelty_and_rank_biased_precision(
 
 
 def intent_aware_average_precision(run: JudgedGroups, *, level: int = 1) -> FloatArray:
-    """Average precision, averaged over the subtopics (AP-IA; its mean over queries is MAP-IA).
+    r"""Average precision, averaged over the subtopics (AP-IA; its mean over queries is MAP-IA).
 
     Formula
     -------
     AP-IA = (1/S) · sum over the S subtopics of the AP by the subtopic's judgments. Unlike ``map_avgjg``, subtopics
     without a relevant document do not count.
+
+    .. math:: \mathrm{AP\text{-}IA} = \frac{1}{S} \sum_{s=1}^{S} \mathrm{AP}_s
 
     Returns
     -------
@@ -427,12 +449,14 @@ def intent_aware_average_precision(run: JudgedGroups, *, level: int = 1) -> Floa
 
 
 def intent_aware_precision(run: JudgedGroups, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Precision of the first k documents, averaged over the subtopics (P-IA).
+    r"""Precision of the first k documents, averaged over the subtopics (P-IA).
 
     Formula
     -------
     P-IA@k = (1/S) · sum over the S subtopics of (documents relevant to it at ranks 1..k) / k. Unlike ``P_avgjg``,
     subtopics without a relevant document do not count.
+
+    .. math:: \mathrm{P\text{-}IA}@k = \frac{1}{S} \sum_{s=1}^{S} \mathrm{P}_s@k
 
     Returns
     -------
@@ -457,11 +481,13 @@ def intent_aware_precision(run: JudgedGroups, *, level: int = 1, cutoff: int) ->
 
 
 def subtopic_recall(run: JudgedGroups, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Subtopic recall: share of the subtopics that the first k documents cover.
+    r"""Subtopic recall: share of the subtopics that the first k documents cover.
 
     Formula
     -------
     StRecall@k = (subtopics with a relevant document at ranks 1..k) / S, S = subtopics with a relevant document.
+
+    .. math:: \mathrm{StRecall}@k = \frac{|\{s : \text{covered at ranks } 1..k\}|}{S}
 
     Returns
     -------

@@ -16,9 +16,17 @@ _INDENTED = textwrap.TextWrapper(
 )
 
 
+_MATH = re.compile(r"^\.\. math:: (.*(?:\n {4}.*)*)\n*", re.MULTILINE)
+"""A formula in LaTeX, which follows its text in a docstring."""
+
+
 def sections(family: Family) -> dict[str, str]:
-    """Return the sections of a measure's docstring by title; its beginning, with the declared title, has none."""
-    summary, *rest = re.split(r"^(\S.*)\n-{3,}\n", inspect.getdoc(family.function) or "", flags=re.MULTILINE)
+    """Return the sections of a measure's docstring by title, without LaTeX.
+
+    Its beginning, with the declared title, has none.
+    """
+    text = _MATH.sub("", inspect.getdoc(family.function) or "")
+    summary, *rest = re.split(r"^(\S.*)\n-{3,}\n", text, flags=re.MULTILINE)
     said = re.sub(r"\A.+", lambda _: family.title, summary)
     return {"": said, **dict(zip(rest[::2], rest[1::2], strict=True))}
 
@@ -28,6 +36,12 @@ def formula(family: Family) -> str:
     paragraphs = sections(family).get("Formula", "").strip().split("\n\n")
     cut = [each for each in paragraphs if family.at is not None and re.match(r"\S+@k = ", each)]
     return " ".join((cut or paragraphs)[0].split()) or family.title
+
+
+def latex(family: Family) -> str:
+    """Return the formula of a measure in LaTeX, of two the second one for NAME@k; empty without any."""
+    forms = _MATH.findall(inspect.getdoc(family.function) or "")
+    return " ".join(forms[0 if family.at is None else -1].split()) if forms else ""
 
 
 def described(family: Family) -> dict[str, str]:

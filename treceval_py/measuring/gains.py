@@ -223,13 +223,19 @@ def discounted_cumulated_gain(
     base: float = 2.0,
     ties: str = "ordered",
 ) -> FloatArray:
-    """Discounted cumulated gain (DCG) of the whole ranking.
+    r"""Discounted cumulated gain (DCG) of the whole ranking.
 
     Formula
     -------
     DCG = sum over ranks i of gain(i) / discount(i), where discount(i) = log2(i + 1) by default.
 
+    .. math:: \mathrm{DCG} = \sum_{i} \frac{\mathrm{gain}(i)}{\mathrm{discount}(i)}, \qquad \mathrm{discount}(i) =
+        \log_2(i + 1)
+
     DCG@k = sum over ranks i ≤ k of gain(i) / discount(i), where discount(i) = log2(i + 1) by default.
+
+    .. math:: \mathrm{DCG}@k = \sum_{i=1}^{k} \frac{\mathrm{gain}(i)}{\mathrm{discount}(i)}, \qquad \mathrm{discount}(i)
+        = \log_2(i + 1)
 
     Parameters
     ----------
@@ -278,12 +284,15 @@ def discounted_cumulated_gain(
 def ideal_discounted_cumulated_gain(
     run: JudgedRun, *, gains: GainMap = None, gain: str = "linear", discount: str = "log2", base: float = 2.0
 ) -> FloatArray:
-    """DCG of the best possible ranking of all judged documents.
+    r"""DCG of the best possible ranking of all judged documents.
 
     Formula
     -------
     IDCG = sum over the judged documents in descending order of gain, at ranks i, of gain(i) / discount(i), where
     discount(i) = log2(i + 1) by default.
+
+    .. math:: \mathrm{IDCG} = \sum_{i} \frac{\mathrm{gain}^*(i)}{\mathrm{discount}(i)}, \qquad \mathrm{discount}(i) =
+        \log_2(i + 1)
 
     Returns
     -------
@@ -316,15 +325,23 @@ def normalized_discounted_cumulated_gain(
     ideal: str = "judged",
     ties: str = "ordered",
 ) -> FloatArray:
-    """NDCG: normalized discounted cumulated gain of the whole ranking.
+    r"""NDCG: normalized discounted cumulated gain of the whole ranking.
 
     Formula
     -------
     nDCG = DCG / IDCG, DCG = sum over ranks i of gain(i) / discount(i), IDCG = DCG of the best possible ranking, where
     discount(i) = log2(i + 1) by default.
 
+    .. math:: \mathrm{nDCG} = \frac{\mathrm{DCG}}{\mathrm{IDCG}}, \quad \mathrm{DCG} = \sum_{i}
+        \frac{\mathrm{gain}(i)}{\mathrm{discount}(i)}, \quad \mathrm{IDCG} = \sum_{i}
+        \frac{\mathrm{gain}^*(i)}{\mathrm{discount}(i)}, \quad \mathrm{discount}(i) = \log_2(i + 1)
+
     nDCG@k = DCG@k / IDCG@k, both over ranks 1..k; DCG@k = sum over ranks i of gain(i) / discount(i), where
     discount(i) = log2(i + 1) by default.
+
+    .. math:: \mathrm{nDCG}@k = \frac{\mathrm{DCG}@k}{\mathrm{IDCG}@k}, \quad \mathrm{DCG}@k = \sum_{i=1}^{k}
+        \frac{\mathrm{gain}(i)}{\mathrm{discount}(i)}, \quad \mathrm{IDCG}@k = \sum_{i=1}^{k}
+        \frac{\mathrm{gain}^*(i)}{\mathrm{discount}(i)}, \quad \mathrm{discount}(i) = \log_2(i + 1)
 
     Parameters
     ----------
@@ -378,11 +395,13 @@ def normalized_discounted_cumulated_gain(
 
 
 def average_gain(run: JudgedRun, *, cutoff: int, gains: GainMap = None, gain: str = "linear") -> FloatArray:
-    """Average gain of the first k documents.
+    r"""Average gain of the first k documents.
 
     Formula
     -------
     AverageGain@k = (sum of the gains at ranks 1..k) / min(k, documents retrieved).
+
+    .. math:: \mathrm{AverageGain}@k = \frac{1}{\min(k, |\text{retrieved}|)} \sum_{i=1}^{k} \mathrm{gain}(i)
 
     Returns
     -------
@@ -405,11 +424,13 @@ def average_gain(run: JudgedRun, *, cutoff: int, gains: GainMap = None, gain: st
 
 
 def average_relevance_position(run: JudgedRun, *, gains: GainMap = None, gain: str = "linear") -> FloatArray:
-    """Average relevance position (ARP): the mean rank of the documents retrieved, weighted by their gains.
+    r"""Average relevance position (ARP): the mean rank of the documents retrieved, weighted by their gains.
 
     Formula
     -------
     ARP = (sum of rank · gain over the documents retrieved) / (sum of their gains). Less is better.
+
+    .. math:: \mathrm{ARP} = \frac{\sum_{i} i \cdot \mathrm{gain}(i)}{\sum_{i} \mathrm{gain}(i)}
 
     Returns
     -------
@@ -434,12 +455,16 @@ def average_relevance_position(run: JudgedRun, *, gains: GainMap = None, gain: s
 
 
 def ndcg_averaged_over_relevant(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
-    """Average of nDCG at the rank of each document with a gain.
+    r"""Average of nDCG at the rank of each document with a gain.
 
     Formula
     -------
     ndcg_rel = (1/m) · sum of DCG@i / IDCG@i over the ranks i of documents with a gain, and of DCG / IDCG for each of
     the m judged documents with a gain that was not retrieved.
+
+    .. math:: \mathrm{ndcg\_rel} = \frac{1}{m} \left(\sum_{i\,:\,\mathrm{gain}(i) > 0}
+        \frac{\mathrm{DCG}@i}{\mathrm{IDCG}@i} + u\,\frac{\mathrm{DCG}}{\mathrm{IDCG}}\right), \quad u = \text{those not
+        retrieved}
 
     Returns
     -------
@@ -470,12 +495,15 @@ def ndcg_averaged_over_relevant(run: JudgedRun, *, gains: GainMap = None) -> Flo
 
 
 def ndcg_averaged_over_levels(run: JudgedRun, *, level: int = 1, gains: GainMap = None) -> FloatArray:
-    """Average of nDCG at the ranks where the ideal ranking moves to a lower gain.
+    r"""Average of nDCG at the ranks where the ideal ranking moves to a lower gain.
 
     Formula
     -------
     Rndcg = mean of DCG@i / IDCG@i over the ranks i at which a gain ends in the ideal ranking. If the ranking is longer
     than the ideal one by more than one document, its whole DCG over the whole IDCG is one more term.
+
+    .. math:: \mathrm{Rndcg} = \frac{1}{|L|} \sum_{i \in L} \frac{\mathrm{DCG}@i}{\mathrm{IDCG}@i}, \qquad L = \{i :
+        \mathrm{gain}^*(i) > \mathrm{gain}^*(i + 1)\}
 
     Parameters
     ----------
@@ -515,12 +543,15 @@ def ndcg_averaged_over_levels(run: JudgedRun, *, level: int = 1, gains: GainMap 
 
 
 def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
-    """Sum of gains, each divided by the logarithm of how far the ranking lags behind the ideal one.
+    r"""Sum of gains, each divided by the logarithm of how far the ranking lags behind the ideal one.
 
     Formula
     -------
     G = (sum over documents with a gain of gain / log2(2 + C - A)) / (sum of all gains). At the document's rank, A is
     the sum of gains so far, and C is the sum over ranks so far of the ideal ranking's gain, at least 1 per rank.
+
+    .. math:: \mathrm{G} = \frac{\sum_{i} \mathrm{gain}(i) / \log_2(2 + C_i - A_i)}{\sum_{i} \mathrm{gain}^*(i)}, \quad
+        A_i = \sum_{j \le i} \mathrm{gain}(j), \quad C_i = \sum_{j \le i} \max(1, \mathrm{gain}^*(j))
 
     Returns
     -------
@@ -552,11 +583,14 @@ def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
 
 
 def binary_g(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Share of relevant documents, each divided by the logarithm of the non-relevant ones above it.
+    r"""Share of relevant documents, each divided by the logarithm of the non-relevant ones above it.
 
     Formula
     -------
     binG = (1/R) · sum over the relevant documents retrieved of 1 / log2(2 + documents above it that are not relevant).
+
+    .. math:: \mathrm{binG} = \frac{1}{R} \sum_{i\,:\,r_i = 1} \frac{1}{\log_2(2 + n_i)}, \qquad n_i = |\{j < i : r_j =
+        0\}|
 
     Returns
     -------
@@ -579,12 +613,15 @@ def binary_g(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def rank_biased_precision(run: JudgedRun, *, p: float = 0.9, gains: GainMap = None) -> FloatArray:
-    """Rank-biased precision (RBP), with gains divided by the query's highest.
+    r"""Rank-biased precision (RBP), with gains divided by the query's highest.
 
     Formula
     -------
     RBP = (1 - p) · sum over ranks i of gain(i)·p^(i-1). If the highest gain in the query's table is above 1, all gains
     are divided by it. The table has the gains of all levels from 0 to the query's highest judgment.
+
+    .. math:: \mathrm{RBP} = (1 - p) \sum_{i} \frac{\mathrm{gain}(i)}{\max(1, h)}\,p^{\,i-1}, \quad h = \text{highest
+        gain in the table}
 
     Returns
     -------
@@ -636,12 +673,15 @@ def _highest_gains(run: JudgedRun, gains: GainMap) -> FloatArray:
 
 
 def rank_biased_precision_residual(run: JudgedRun, *, p: float = 0.9, gains: GainMap = None) -> FloatArray:  # noqa: ARG001 - so that rbp and rbp_resid take the same parameters
-    """Residual of RBP: how much unjudged documents could add to RBP.
+    r"""Residual of RBP: how much unjudged documents could add to RBP.
 
     Formula
     -------
     rbp_resid = p^n + (1 - p) · sum over the ranks i of unjudged documents of p^(i-1), n = documents retrieved. As in
     trec_eval, it is 0 if all of them are judged.
+
+    .. math:: \mathrm{rbp\_resid} = p^{\,n} + (1 - p) \sum_{i\,:\,\text{unjudged}} p^{\,i-1}, \qquad n =
+        |\text{retrieved}|
 
     Parameters
     ----------

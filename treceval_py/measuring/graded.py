@@ -12,7 +12,7 @@ from treceval_py.measuring.gains import GainMap, check_scale, gain_of, nth_of
 
 
 def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | None = None, max_rel: int) -> FloatArray:
-    """Graded average precision (GAP): AP for readers with an unknown threshold of relevance.
+    r"""Graded average precision (GAP): AP for readers with an unknown threshold of relevance.
 
     Formula
     -------
@@ -20,6 +20,9 @@ def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | Non
     R_i is the number of documents judged i, G_i = t_1 + … + t_i, and d(m, n) = G_min(g_m, g_n), or 0 if one of them is
     not above grade 0. The threshold t_i is the probability that the reader's lowest relevant grade is i. Equivalently:
     the sum over i of t_i · (sum of precisions at level i), divided by the sum over i of t_i · R at level i.
+
+    .. math:: \mathrm{GAP} = \frac{\sum_{n} \frac{1}{n} \sum_{m \le n} d(m, n)}{\sum_{i} R_i\,G_i}, \qquad d(m, n) =
+        G_{\min(g_m,\,g_n)}, \quad G_i = t_1 + \dots + t_i
 
     Parameters
     ----------
@@ -69,13 +72,16 @@ def _thresholds(run: JudgedRun, weights: tuple[float, ...] | None) -> list[tuple
 
 
 def q_measure(run: JudgedRun, *, beta: float = 1.0, level: int = 1, gains: GainMap = None) -> FloatArray:
-    """Q-measure: AP with the blended ratio of gains instead of precision.
+    r"""Q-measure: AP with the blended ratio of gains instead of precision.
 
     Formula
     -------
     Q = (1/R) · sum over the ranks i of relevant documents of (C(i) + β·cg(i)) / (i + β·cg*(i)), where C(i) = relevant
     documents at ranks 1..i, cg(i) = their gains, and cg*(i) = gains of the best possible ranking at ranks 1..i, which
     is constant below the end of that ranking.
+
+    .. math:: \mathrm{Q} = \frac{1}{R} \sum_{i\,:\,r_i = 1} \frac{C(i) + \beta\,\mathrm{cg}(i)}{i +
+        \beta\,\mathrm{cg}^*(i)}
 
     Parameters
     ----------

@@ -8,11 +8,13 @@ from treceval_py.measuring.precision import average_precision, precision, r_prec
 
 
 def average_precision_over_groups(run: JudgedGroups, *, level: int = 1) -> FloatArray:
-    """Average precision, averaged over the judgment groups of a query.
+    r"""Average precision, averaged over the judgment groups of a query.
 
     Formula
     -------
     map_avgjg = mean over the groups of the AP by the group's judgments.
+
+    .. math:: \mathrm{map\_avgjg} = \frac{1}{J} \sum_{j=1}^{J} \mathrm{AP}_j
 
     Returns
     -------
@@ -35,11 +37,13 @@ def average_precision_over_groups(run: JudgedGroups, *, level: int = 1) -> Float
 
 
 def precision_over_groups(run: JudgedGroups, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Precision of the first k documents, averaged over the judgment groups of a query.
+    r"""Precision of the first k documents, averaged over the judgment groups of a query.
 
     Formula
     -------
     P_avgjg@k = mean over the groups of the P@k by the group's judgments.
+
+    .. math:: \mathrm{P\_avgjg}@k = \frac{1}{J} \sum_{j=1}^{J} \mathrm{P}_j@k
 
     Returns
     -------
@@ -62,11 +66,13 @@ def precision_over_groups(run: JudgedGroups, *, level: int = 1, cutoff: int) -> 
 
 
 def r_precision_multiple_over_groups(run: JudgedGroups, *, level: int = 1, multiple: float) -> FloatArray:
-    """Precision at a multiple of R, averaged over the judgment groups of a query.
+    r"""Precision at a multiple of R, averaged over the judgment groups of a query.
 
     Formula
     -------
     Rprec_mult_avgjg@x = mean over the groups of the Rprec_mult@x by the group's judgments.
+
+    .. math:: \mathrm{Rprec\_mult\_avgjg}@x = \frac{1}{J} \sum_{j=1}^{J} \mathrm{Rprec\_mult}_j@x
 
     Returns
     -------

@@ -12,12 +12,14 @@ SMALL = 0.00001
 
 
 def binary_preference(run: JudgedRun, *, level: int = 1, negative: str = "unjudged") -> FloatArray:
-    """Binary preference (bpref): how rarely judged non-relevant documents are above relevant ones.
+    r"""Binary preference (bpref): how rarely judged non-relevant documents are above relevant ones.
 
     Formula
     -------
     bpref = (1/R) · sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R), or 1 if n = 0; n = documents
     above it that were judged not relevant, N = all documents judged not relevant.
+
+    .. math:: \mathrm{bpref} = \frac{1}{R} \sum_{i\,:\,r_i = 1} \left(1 - \frac{\min(n_i, R)}{\min(N, R)}\right)
 
     Returns
     -------
@@ -51,13 +53,16 @@ def binary_preference(run: JudgedRun, *, level: int = 1, negative: str = "unjudg
 
 
 def inferred_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Inferred AP: estimate of AP when only a random sample of the pool was judged.
+    r"""Inferred AP: estimate of AP when only a random sample of the pool was judged.
 
     Formula
     -------
     infAP = (1/R) · sum over the relevant documents retrieved, at rank k, of 1/k + ((k-1)/k) · (s/(k-1)) ·
     ((r+e) / (r+n+2e)). Of the documents above, s are from the pool, r are relevant and n are judged not relevant;
     e = 0.00001. A negative judgment marks a document of the pool that was not sampled.
+
+    .. math:: \mathrm{infAP} = \frac{1}{R} \sum_{k\,:\,r_k = 1} \left(\frac{1}{k} + \frac{k - 1}{k} \cdot \frac{s}{k -
+        1} \cdot \frac{r + e}{r + n + 2e}\right)
 
     Returns
     -------

@@ -305,7 +305,9 @@ def _parse_loosely(text: str) -> _Parsed | None:
 def _noted(measures: Sequence[Measure], name: str) -> list[Measure]:
     """Return measures with a note on the other meaning of their name."""
     for family, spelling, words in ((one.family, *pair) for one in measures[:1] for pair in one.family.elsewhere):
-        if name == spelling or (folded(name) == folded(spelling) and name not in family.notation):
+        # Written out in words, it is nobody's spelling.
+        alike = folded(name) == folded(spelling) and name not in family.notation and " " not in name
+        if name == spelling or alike:
             note = f" is {words}. Other profiles may define it differently."
             return [replace(each, note=each.name + note) for each in measures]
     return list(measures)

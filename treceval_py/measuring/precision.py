@@ -50,12 +50,14 @@ def _sum_of_precisions_in_steps(run: JudgedRun, level: int) -> FloatArray:
 
 
 def precision(run: JudgedRun, *, level: int = 1, cutoff: int, divisor: str = "cutoff") -> FloatArray:
-    """Precision: share of the first k documents that are relevant.
+    r"""Precision: share of the first k documents that are relevant.
 
     Formula
     -------
     P@k = (relevant documents at ranks 1..k) / k. A shorter ranking counts as if padded with non-relevant documents,
     unless the divisor is min(k, documents retrieved) (``norm=retrieved``).
+
+    .. math:: \mathrm{P}@k = \frac{1}{k} \sum_{i=1}^{k} r_i
 
     Returns
     -------
@@ -85,11 +87,13 @@ def precision(run: JudgedRun, *, level: int = 1, cutoff: int, divisor: str = "cu
 
 
 def recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Recall: share of the relevant documents that are among the first k.
+    r"""Recall: share of the relevant documents that are among the first k.
 
     Formula
     -------
     R@k = (relevant documents at ranks 1..k) / R.
+
+    .. math:: \mathrm{R}@k = \frac{1}{R} \sum_{i=1}^{k} r_i
 
     Returns
     -------
@@ -112,11 +116,13 @@ def recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
 
 def relative_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Precision relative to the best possible precision.
+    r"""Precision relative to the best possible precision.
 
     Formula
     -------
     relative_P@k = (relevant documents at ranks 1..k) / min(k, R).
+
+    .. math:: \mathrm{relative\_P}@k = \frac{1}{\min(k, R)} \sum_{i=1}^{k} r_i
 
     Returns
     -------
@@ -138,11 +144,13 @@ def relative_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatA
 
 
 def capped_recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Capped recall: relevant documents among the first k, as a share of the largest possible number there.
+    r"""Capped recall: relevant documents among the first k, as a share of the largest possible number there.
 
     Formula
     -------
     R_cap@k = (relevant documents at ranks 1..k) / min(k, R).
+
+    .. math:: \mathrm{R\_cap}@k = \frac{1}{\min(k, R)} \sum_{i=1}^{k} r_i
 
     Returns
     -------
@@ -165,11 +173,14 @@ def capped_recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
 
 def f1(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """F1: harmonic mean of precision and recall of the first k documents.
+    r"""F1: harmonic mean of precision and recall of the first k documents.
 
     Formula
     -------
     F1@k = 2·P@k·R@k / (P@k + R@k) = 2·(relevant documents at ranks 1..k) / (k + R).
+
+    .. math:: \mathrm{F1}@k = \frac{2 \cdot \mathrm{P}@k \cdot \mathrm{R}@k}{\mathrm{P}@k + \mathrm{R}@k} = \frac{2}{k +
+        R} \sum_{i=1}^{k} r_i
 
     Returns
     -------
@@ -192,13 +203,17 @@ def f1(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
 
 def hits(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
-    """Hits: number of relevant documents retrieved, averaged over queries.
+    r"""Hits: number of relevant documents retrieved, averaged over queries.
 
     Formula
     -------
     Hits = relevant documents retrieved. ``num_rel_ret`` is their sum over queries.
 
+    .. math:: \mathrm{Hits} = \sum_{i} r_i
+
     Hits@k = relevant documents at ranks 1..k.
+
+    .. math:: \mathrm{Hits}@k = \sum_{i=1}^{k} r_i
 
     Returns
     -------
@@ -220,11 +235,13 @@ def hits(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatA
 
 
 def mean_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Mean precision over the first k ranks, relevant or not.
+    r"""Mean precision over the first k ranks, relevant or not.
 
     Formula
     -------
     MeanP@k = (P@1 + P@2 + … + P@k) / k. Average precision (AP@k) uses only the ranks of relevant documents.
+
+    .. math:: \mathrm{MeanP}@k = \frac{1}{k} \sum_{i=1}^{k} \mathrm{P}@i
 
     Returns
     -------
@@ -252,7 +269,7 @@ def mean_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray
 
 
 def fallout(run: JudgedRun, *, level: int = 1, cutoff: int | None = None, collection_size: int = 0) -> FloatArray:
-    """Fall-out: share of the non-relevant documents that were retrieved.
+    r"""Fall-out: share of the non-relevant documents that were retrieved.
 
     Formula
     -------
@@ -260,9 +277,13 @@ def fallout(run: JudgedRun, *, level: int = 1, cutoff: int | None = None, collec
     collection is given. Otherwise it is the number of documents known to be non-relevant: judged so, or retrieved
     without a judgment.
 
+    .. math:: \mathrm{Fallout} = \frac{|\text{retrieved} \setminus \text{relevant}|}{N'}
+
     Fallout@k = (documents at ranks 1..k that are not relevant) / N'. N' is the number of documents in the collection -
     R, if the size of the collection is given. Otherwise it is the number of documents known to be non-relevant: judged
     so, or retrieved without a judgment, at any rank.
+
+    .. math:: \mathrm{Fallout}@k = \frac{|\{i \le k : r_i = 0\}|}{N'}
 
     Returns
     -------
@@ -300,11 +321,13 @@ def fallout(run: JudgedRun, *, level: int = 1, cutoff: int | None = None, collec
 
 
 def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Whether a relevant document is among the first k.
+    r"""Whether a relevant document is among the first k.
 
     Formula
     -------
     Success@k = 1 if there is a relevant document at ranks 1..k, else 0.
+
+    .. math:: \mathrm{Success}@k = \max_{1 \le i \le k} r_i
 
     Returns
     -------
@@ -326,14 +349,18 @@ def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 def average_precision(
     run: JudgedRun, *, level: int = 1, cutoff: int | None = None, norm: str = "relevant", steps: str = "ordered"
 ) -> FloatArray:
-    """Average precision (AP); its mean over queries is MAP.
+    r"""Average precision (AP); its mean over queries is MAP.
 
     Formula
     -------
     AP = (sum over the relevant documents retrieved of the precision at their rank) / R.
 
+    .. math:: \mathrm{AP} = \frac{1}{R} \sum_{i} r_i \cdot \mathrm{P}@i
+
     AP@k = (sum over the relevant documents at ranks 1..k of the precision at their rank) / m, where m is R, min(k, R)
     (``norm=capped``) or the number of relevant documents at ranks 1..k (``norm=retrieved``).
+
+    .. math:: \mathrm{AP}@k = \frac{1}{m} \sum_{i=1}^{k} r_i \cdot \mathrm{P}@i
 
     Parameters
     ----------
@@ -381,11 +408,13 @@ def average_precision(
 
 
 def yaap(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Yet another average precision: the log odds of AP.
+    r"""Yet another average precision: the log odds of AP.
 
     Formula
     -------
     yaap = ln((1 + S) / (1 + R - S)), S = AP·R the undivided sum of precisions.
+
+    .. math:: \mathrm{yaap} = \ln \frac{1 + S}{1 + R - S}, \qquad S = \sum_{i} r_i \cdot \mathrm{P}@i
 
     Returns
     -------
@@ -409,11 +438,13 @@ def yaap(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def r_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Precision at rank R, where R is the number of relevant documents.
+    r"""Precision at rank R, where R is the number of relevant documents.
 
     Formula
     -------
     Rprec = (relevant documents at ranks 1..R) / R.
+
+    .. math:: \mathrm{Rprec} = \frac{1}{R} \sum_{i=1}^{R} r_i
 
     Returns
     -------
@@ -437,11 +468,13 @@ def r_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def r_precision_multiple(run: JudgedRun, *, level: int = 1, multiple: float) -> FloatArray:
-    """Precision at a multiple of R.
+    r"""Precision at a multiple of R.
 
     Formula
     -------
     Rprec_mult@x = (relevant documents at ranks 1..c) / c, c = floor(x·R + 0.9).
+
+    .. math:: \mathrm{Rprec\_mult}@x = \frac{1}{c} \sum_{i=1}^{c} r_i, \qquad c = \lfloor x R + 0.9 \rfloor
 
     Returns
     -------
@@ -464,13 +497,18 @@ def r_precision_multiple(run: JudgedRun, *, level: int = 1, multiple: float) -> 
 
 
 def reciprocal_rank(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
-    """Reciprocal rank (RR) of the first relevant document; its mean over queries is MRR.
+    r"""Reciprocal rank (RR) of the first relevant document; its mean over queries is MRR.
 
     Formula
     -------
     RR = 1 / (rank of the first relevant document), 0 if there is none.
 
+    .. math:: \mathrm{RR} = \frac{1}{\min\{i : r_i = 1\}}
+
     RR@k = 1 / (rank of the first relevant document) if that is at most k, else 0.
+
+    .. math:: \mathrm{RR}@k = \begin{cases} 1 / f & f \le k \\ 0 & \text{otherwise} \end{cases} \qquad f = \min\{i : r_i
+        = 1\}
 
     Returns
     -------
@@ -496,12 +534,15 @@ def reciprocal_rank(run: JudgedRun, *, level: int = 1, cutoff: int | None = None
 
 
 def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rounding: str = "nearest") -> FloatArray:
-    """Interpolated precision: the highest precision at a recall level or beyond.
+    r"""Interpolated precision: the highest precision at a recall level or beyond.
 
     Formula
     -------
     iprec@x = max of P@i over all ranks i from the c-th relevant document on, c = x·R rounded; 0 if fewer than c
     relevant documents were retrieved.
+
+    .. math:: \mathrm{iprec}@x = \max_{i \ge i_c} \mathrm{P}@i, \quad i_c = \text{rank of relevant document } c, \quad c
+        = \operatorname{round}(x R)
 
     Returns
     -------
@@ -526,11 +567,13 @@ def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rou
 def eleven_point_average(
     run: JudgedRun, *, level: int = 1, recalls: tuple[float, ...] = RECALLS, rounding: str = "nearest"
 ) -> FloatArray:
-    """Average of the interpolated precision at eleven recall levels.
+    r"""Average of the interpolated precision at eleven recall levels.
 
     Formula
     -------
     11pt_avg = mean of iprec@x over the recall levels x.
+
+    .. math:: \mathrm{11pt\_avg} = \frac{1}{11} \sum_{x \in \{0,\,0.1,\,\dots,\,1\}} \mathrm{iprec}@x
 
     Parameters
     ----------

@@ -57,11 +57,13 @@ def _balanced_over_groups(run: JudgedPreferences, which: int) -> FloatArray:
 
 
 def preferences_possible(run: JudgedPreferences) -> IntArray:
-    """Count the preferences.
+    r"""Count the preferences.
 
     Formula
     -------
     prefs_num_prefs_poss = preferences of all groups, whatever was retrieved.
+
+    .. math:: \mathrm{prefs\_num\_prefs\_poss} = \sum_{j=1}^{J} \mathrm{possible}_j
 
     Returns
     -------
@@ -83,11 +85,13 @@ def preferences_possible(run: JudgedPreferences) -> IntArray:
 
 
 def preferences_fulfilled(run: JudgedPreferences) -> IntArray:
-    """Count the preferences that the ranking fulfils.
+    r"""Count the preferences that the ranking fulfils.
 
     Formula
     -------
     prefs_num_prefs_ful = preferences x over y with x above y, or x retrieved and y not.
+
+    .. math:: \mathrm{prefs\_num\_prefs\_ful} = \sum_{j=1}^{J} \mathrm{fulfilled}_j
 
     Returns
     -------
@@ -109,11 +113,13 @@ def preferences_fulfilled(run: JudgedPreferences) -> IntArray:
 
 
 def preferences_fulfilled_retrieved(run: JudgedPreferences) -> IntArray:
-    """Count the preferences between retrieved documents that the ranking fulfils.
+    r"""Count the preferences between retrieved documents that the ranking fulfils.
 
     Formula
     -------
     prefs_num_prefs_ful_ret = preferences x over y with x above y, both retrieved.
+
+    .. math:: \mathrm{prefs\_num\_prefs\_ful\_ret} = \sum_{j=1}^{J} \mathrm{fulfilled}_j^{\mathrm{ret}}
 
     Returns
     -------
@@ -133,11 +139,13 @@ def preferences_fulfilled_retrieved(run: JudgedPreferences) -> IntArray:
 
 
 def preference_share(run: JudgedPreferences) -> FloatArray:
-    """Share of the preferences that the ranking fulfils.
+    r"""Share of the preferences that the ranking fulfils.
 
     Formula
     -------
     prefs_simp = fulfilled / possible, both added up over the groups.
+
+    .. math:: \mathrm{prefs\_simp} = \frac{\sum_{j=1}^{J} \mathrm{fulfilled}_j}{\sum_{j=1}^{J} \mathrm{possible}_j}
 
     Returns
     -------
@@ -158,11 +166,14 @@ def preference_share(run: JudgedPreferences) -> FloatArray:
 
 
 def preference_share_retrieved(run: JudgedPreferences) -> FloatArray:
-    """Share of the preferences between retrieved documents that the ranking fulfils.
+    r"""Share of the preferences between retrieved documents that the ranking fulfils.
 
     Formula
     -------
     prefs_simp_ret = fulfilled / possible, over preferences with both documents retrieved.
+
+    .. math:: \mathrm{prefs\_simp\_ret} = \frac{\sum_{j=1}^{J} \mathrm{fulfilled}_j^{\mathrm{ret}}}{\sum_{j=1}^{J}
+        \mathrm{possible}_j^{\mathrm{ret}}}
 
     Returns
     -------
@@ -184,11 +195,14 @@ def preference_share_retrieved(run: JudgedPreferences) -> FloatArray:
 
 
 def preference_share_implied(run: JudgedPreferences) -> FloatArray:
-    """Share of the preferences with a retrieved document that the ranking fulfils.
+    r"""Share of the preferences with a retrieved document that the ranking fulfils.
 
     Formula
     -------
     prefs_simp_imp = fulfilled / possible, over preferences with at least one document retrieved.
+
+    .. math:: \mathrm{prefs\_simp\_imp} = \frac{\sum_{j=1}^{J} \mathrm{fulfilled}_j^{\mathrm{imp}}}{\sum_{j=1}^{J}
+        \mathrm{possible}_j^{\mathrm{imp}}}
 
     Returns
     -------
@@ -210,12 +224,16 @@ def preference_share_implied(run: JudgedPreferences) -> FloatArray:
 
 
 def preference_mean_over_pairs(run: JudgedPreferences) -> FloatArray:
-    """Mean over pairs of documents of the share of groups whose preference the ranking fulfils.
+    r"""Mean over pairs of documents of the share of groups whose preference the ranking fulfils.
 
     Formula
     -------
     prefs_pair = mean over the pairs with a preference of (groups that prefer the one ranked above) / (groups with a
     preference); a pair with no document retrieved counts 0.
+
+    .. math:: \mathrm{prefs\_pair} = \frac{1}{|A|} \sum_{\{x, y\} \in A} \frac{a_{xy}}{p_{xy}}, \quad a_{xy} =
+        \text{groups that prefer the one ranked above}, \quad p_{xy} = \text{groups with a preference}, \quad A =
+        \text{pairs with a preference}
 
     Returns
     -------
@@ -235,11 +253,15 @@ def preference_mean_over_pairs(run: JudgedPreferences) -> FloatArray:
 
 
 def preference_mean_over_pairs_retrieved(run: JudgedPreferences) -> FloatArray:
-    """Mean over pairs of retrieved documents of the share of groups whose preference is fulfilled.
+    r"""Mean over pairs of retrieved documents of the share of groups whose preference is fulfilled.
 
     Formula
     -------
     prefs_pair_ret = as prefs_pair, over the pairs with both documents retrieved.
+
+    .. math:: \mathrm{prefs\_pair\_ret} = \frac{1}{|A^{\mathrm{ret}}|} \sum_{\{x, y\} \in A^{\mathrm{ret}}}
+        \frac{a_{xy}}{p_{xy}}, \quad a_{xy} = \text{groups that prefer the one ranked above}, \quad p_{xy} =
+        \text{groups with a preference}, \quad A^{\mathrm{ret}} = \text{pairs with a preference}
 
     Returns
     -------
@@ -259,11 +281,15 @@ def preference_mean_over_pairs_retrieved(run: JudgedPreferences) -> FloatArray:
 
 
 def preference_mean_over_pairs_implied(run: JudgedPreferences) -> FloatArray:
-    """Mean over pairs with a retrieved document of the share of groups whose preference is fulfilled.
+    r"""Mean over pairs with a retrieved document of the share of groups whose preference is fulfilled.
 
     Formula
     -------
     prefs_pair_imp = as prefs_pair, over the pairs with at least one document retrieved.
+
+    .. math:: \mathrm{prefs\_pair\_imp} = \frac{1}{|A^{\mathrm{imp}}|} \sum_{\{x, y\} \in A^{\mathrm{imp}}}
+        \frac{a_{xy}}{p_{xy}}, \quad a_{xy} = \text{groups that prefer the one ranked above}, \quad p_{xy} =
+        \text{groups with a preference}, \quad A^{\mathrm{imp}} = \text{pairs with a preference}
 
     Returns
     -------
@@ -285,11 +311,13 @@ def preference_mean_over_pairs_implied(run: JudgedPreferences) -> FloatArray:
 
 
 def preference_mean_over_groups(run: JudgedPreferences) -> FloatArray:
-    """Mean over judgment groups of the share of preferences that the ranking fulfils.
+    r"""Mean over judgment groups of the share of preferences that the ranking fulfils.
 
     Formula
     -------
     prefs_avgjg = mean over the groups of fulfilled / possible; 0 for a group without a preference.
+
+    .. math:: \mathrm{prefs\_avgjg} = \frac{1}{J} \sum_{j=1}^{J} \frac{\mathrm{fulfilled}_j}{\mathrm{possible}_j}
 
     Returns
     -------
@@ -311,12 +339,15 @@ def preference_mean_over_groups(run: JudgedPreferences) -> FloatArray:
 
 
 def preference_mean_over_groups_retrieved(run: JudgedPreferences) -> FloatArray:
-    """Mean over judgment groups of the share of fulfilled preferences between retrieved documents.
+    r"""Mean over judgment groups of the share of fulfilled preferences between retrieved documents.
 
     Formula
     -------
     prefs_avgjg_ret = mean over the groups of fulfilled / possible, over preferences between retrieved documents; 0 for
     a group without one.
+
+    .. math:: \mathrm{prefs\_avgjg\_ret} = \frac{1}{J} \sum_{j=1}^{J}
+        \frac{\mathrm{fulfilled}_j^{\mathrm{ret}}}{\mathrm{possible}_j^{\mathrm{ret}}}
 
     Returns
     -------
@@ -336,12 +367,15 @@ def preference_mean_over_groups_retrieved(run: JudgedPreferences) -> FloatArray:
 
 
 def preference_mean_over_groups_implied(run: JudgedPreferences) -> FloatArray:
-    """Mean over judgment groups of the share of fulfilled preferences with a retrieved document.
+    r"""Mean over judgment groups of the share of fulfilled preferences with a retrieved document.
 
     Formula
     -------
     prefs_avgjg_imp = mean over the groups of fulfilled / possible, over preferences with at least one retrieved
     document; 0 for a group without one.
+
+    .. math:: \mathrm{prefs\_avgjg\_imp} = \frac{1}{J} \sum_{j=1}^{J}
+        \frac{\mathrm{fulfilled}_j^{\mathrm{imp}}}{\mathrm{possible}_j^{\mathrm{imp}}}
 
     Returns
     -------
@@ -363,13 +397,16 @@ def preference_mean_over_groups_implied(run: JudgedPreferences) -> FloatArray:
 
 
 def preference_balanced(run: JudgedPreferences) -> FloatArray:
-    """Mean over judgment groups of fulfilled preferences, with equal numbers of relevant and other documents.
+    r"""Mean over judgment groups of fulfilled preferences, with equal numbers of relevant and other documents.
 
     Formula
     -------
     prefs_avgjg_Rnonrel = mean over the groups of fulfilled / possible. If a group has fewer other documents than
     relevant ones (level above 0), it is filled up with others that were not retrieved; if it has more, only the first
     ones count. The lowest class of a group with one sub-group is also compared with itself.
+
+    .. math:: \mathrm{prefs\_avgjg\_Rnonrel} = \frac{1}{J} \sum_{j=1}^{J}
+        \frac{\mathrm{fulfilled}_j}{\mathrm{possible}_j}
 
     Returns
     -------
@@ -392,11 +429,14 @@ def preference_balanced(run: JudgedPreferences) -> FloatArray:
 
 
 def preference_balanced_retrieved(run: JudgedPreferences) -> FloatArray:
-    """Mean over judgment groups of fulfilled preferences between retrieved documents, balanced.
+    r"""Mean over judgment groups of fulfilled preferences between retrieved documents, balanced.
 
     Formula
     -------
     prefs_avgjg_Rnonrel_ret = as prefs_avgjg_Rnonrel, over the retrieved documents.
+
+    .. math:: \mathrm{prefs\_avgjg\_Rnonrel\_ret} = \frac{1}{J} \sum_{j=1}^{J}
+        \frac{\mathrm{fulfilled}_j}{\mathrm{possible}_j}
 
     Returns
     -------

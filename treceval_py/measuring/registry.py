@@ -124,7 +124,7 @@ class Family:
     of_judgments : bool
         Whether a query that the run lacks keeps its value, even where other measures count 0 for it.
     needs : str
-        The attribute of `Ranking` that a run must be judged with; empty if the ranks of judged documents are enough.
+        The attribute of ``Ranking`` that a run must be judged with; empty if the ranks of judged documents are enough.
     undefined_without : {"relevant", "found", "nonrelevant"}
         The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff), or
         retrieved ones that are not relevant. Conventions decide how such a query counts.
@@ -476,8 +476,7 @@ def declare(
         How other programs write it, in lower case. ``hit_rate`` also covers ``HitRate@10`` and ``hit_rate_at_10``: the
         cutoff, in any form, belongs to the notation. In a mapping, values are the parameters that a spelling implies:
         ``{"ndcg_burges": "gain=exp"}``, with ``@=32`` for its default cutoff. A spelling also applies to the family of
-        the same notation with, or without, a cutoff. ``make docs`` writes a list of the marks of programs to
-        ``docs/full/measures.md``.
+        the same notation with, or without, a cutoff.
     elsewhere : mapping of str to str, optional
         Spellings that mean something else in other programs, each with a description of both meanings: ``{"accuracy":
         "the share of pairs in the right order; in BEIR it is Success@k"}``. A note shows it unless the profile decides.

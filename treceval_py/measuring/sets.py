@@ -10,11 +10,13 @@ from treceval_py.measuring.counts import is_judged
 
 
 def set_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Precision of the whole retrieved set.
+    r"""Precision of the whole retrieved set.
 
     Formula
     -------
     set_P = (relevant retrieved) / (retrieved).
+
+    .. math:: \mathrm{set\_P} = \frac{|\text{relevant} \cap \text{retrieved}|}{|\text{retrieved}|}
 
     Returns
     -------
@@ -34,11 +36,13 @@ def set_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def set_recall(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Recall of the whole retrieved set.
+    r"""Recall of the whole retrieved set.
 
     Formula
     -------
     set_recall = (relevant retrieved) / R.
+
+    .. math:: \mathrm{set\_recall} = \frac{|\text{relevant} \cap \text{retrieved}|}{R}
 
     Returns
     -------
@@ -58,11 +62,13 @@ def set_recall(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def set_relative_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Precision of the retrieved set, relative to the best possible for its size.
+    r"""Precision of the retrieved set, relative to the best possible for its size.
 
     Formula
     -------
     set_relative_P = (relevant retrieved) / min(retrieved, R).
+
+    .. math:: \mathrm{set\_relative\_P} = \frac{|\text{relevant} \cap \text{retrieved}|}{\min(|\text{retrieved}|, R)}
 
     Returns
     -------
@@ -82,11 +88,13 @@ def set_relative_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def set_success(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Whether a relevant document was retrieved.
+    r"""Whether a relevant document was retrieved.
 
     Formula
     -------
     Success = 1 if a relevant document was retrieved, else 0.
+
+    .. math:: \mathrm{Success} = \max_{i} r_i
 
     Returns
     -------
@@ -106,11 +114,13 @@ def set_success(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def set_judged(run: JudgedRun, *, negative: str = "unjudged") -> FloatArray:
-    """Share of the documents retrieved that were judged.
+    r"""Share of the documents retrieved that were judged.
 
     Formula
     -------
     Judged = (retrieved, with rel >= 0) / (retrieved), or with any rel if negative ones count.
+
+    .. math:: \mathrm{Judged} = \frac{|\{i : \mathrm{rel}_i \ge 0\}|}{|\text{retrieved}|}
 
     Returns
     -------
@@ -131,11 +141,13 @@ def set_judged(run: JudgedRun, *, negative: str = "unjudged") -> FloatArray:
 
 
 def set_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Average precision of an unordered set: precision times recall.
+    r"""Average precision of an unordered set: precision times recall.
 
     Formula
     -------
     set_map = (relevant retrieved)² / (retrieved · R).
+
+    .. math:: \mathrm{set\_map} = \frac{|\text{relevant} \cap \text{retrieved}|^2}{|\text{retrieved}| \cdot R}
 
     Returns
     -------
@@ -158,11 +170,14 @@ def set_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def set_f(run: JudgedRun, *, level: int = 1, beta_squared: float = 1.0) -> FloatArray:
-    """F measure of the retrieved set.
+    r"""F measure of the retrieved set.
 
     Formula
     -------
     set_F = (x + 1)·P·R / (x·P + R), P = set_P, R = set_recall.
+
+    .. math:: \mathrm{set\_F} = \frac{(x + 1) \cdot \mathrm{set\_P} \cdot \mathrm{set\_recall}}{x \cdot \mathrm{set\_P}
+        + \mathrm{set\_recall}}
 
     Returns
     -------

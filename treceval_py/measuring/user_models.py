@@ -96,12 +96,15 @@ def _weighed(run: JudgedRun, graded: Gained, weights: FloatArray) -> FloatArray:
 
 
 def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH) -> FloatArray:
-    """INST: readers want T relevant documents; they give up as they go on, and continue while they find some.
+    r"""INST: readers want T relevant documents; they give up as they go on, and continue while they find some.
 
     Formula
     -------
     C(i) = ((i - 1 + T + T(i)) / (i + T + T(i)))², where T(i) = T - (r(1) + … + r(i)) is the gain still wanted after
     rank i. The value is the sum of W(i)·r(i) down to rank D.
+
+    .. math:: \mathrm{INST} = \sum_{i=1}^{D} W(i)\,r(i), \qquad C(i) = \left(\frac{i - 1 + T + T(i)}{i + T +
+        T(i)}\right)^2, \quad T(i) = T - \sum_{j \le i} r(j)
 
     Parameters
     ----------
@@ -139,12 +142,14 @@ def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
 
 
 def insq(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH) -> FloatArray:
-    """INSQ: readers want T relevant documents; weights fall as the inverse square of the rank, whatever is found.
+    r"""INSQ: readers want T relevant documents; weights fall as the inverse square of the rank, whatever is found.
 
     Formula
     -------
     C(i) = ((i - 1 + 2T) / (i + 2T))², so W(i) is proportional to 1 / (i - 1 + 2T)². The value is the sum of W(i)·r(i)
     down to rank D.
+
+    .. math:: \mathrm{INSQ} = \sum_{i=1}^{D} W(i)\,r(i), \qquad C(i) = \left(\frac{i - 1 + 2T}{i + 2T}\right)^2
 
     Returns
     -------
@@ -171,12 +176,14 @@ def insq(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
 def scaled_discounted_cumulated_gain(
     run: JudgedRun, *, max_rel: int, min_rel: int = 0, cutoff: int, gain: str = "linear"
 ) -> FloatArray:
-    """Scaled discounted cumulated gain (SDCG): DCG as a share of the DCG of k documents with the highest grade.
+    r"""Scaled discounted cumulated gain (SDCG): DCG as a share of the DCG of k documents with the highest grade.
 
     Formula
     -------
     SDCG@k = (sum over ranks i ≤ k of r(i) / log2(i + 1)) / (sum over ranks i ≤ k of 1 / log2(i + 1)). As a model of a
     reader, C(i) = log2(i + 1) / log2(i + 2) above rank k, and 0 at rank k.
+
+    .. math:: \mathrm{SDCG}@k = \frac{\sum_{i=1}^{k} r(i) / \log_2(i + 1)}{\sum_{i=1}^{k} 1 / \log_2(i + 1)}
 
     Parameters
     ----------
@@ -214,11 +221,14 @@ def scaled_discounted_cumulated_gain(
 def bejeweled_player_model(
     run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, cutoff: int
 ) -> FloatArray:
-    """Bejeweled player model (BPM), static version: precision at the rank where readers stop, satisfied or tired.
+    r"""Bejeweled player model (BPM), static version: precision at the rank where readers stop, satisfied or tired.
 
     Formula
     -------
     BPM@k = (r(1) + … + r(s)) / s, where s is the first rank with r(1) + … + r(s) ≥ T, or k if none above k has it.
+
+    .. math:: \mathrm{BPM}@k = \frac{1}{s} \sum_{i=1}^{s} r(i), \qquad s = \min\bigl(\{k\} \cup \{j : r(1) + \dots +
+        r(j) \ge T\}\bigr)
 
     Parameters
     ----------
@@ -260,11 +270,14 @@ def bejeweled_player_model(
 
 
 def nearly_expected_reciprocal_rank_8(run: JudgedRun, *, max_rel: int, min_rel: int = 0, cutoff: int) -> FloatArray:
-    """Nearly expected reciprocal rank, equation 8 (NERR8): gain alone makes readers stop, or the end of a page.
+    r"""Nearly expected reciprocal rank, equation 8 (NERR8): gain alone makes readers stop, or the end of a page.
 
     Formula
     -------
     C(i) = 1 - r(i) above rank k, and 0 at rank k. The value is the sum of W(i)·r(i). It is not a normalised ERR.
+
+    .. math:: \mathrm{NERR8}@k = \sum_{i=1}^{k} W(i)\,r(i), \qquad C(i) = \begin{cases} 1 - r(i) & i < k \\ 0 & i = k
+        \end{cases}
 
     Parameters
     ----------
@@ -293,11 +306,14 @@ def nearly_expected_reciprocal_rank_8(run: JudgedRun, *, max_rel: int, min_rel: 
 
 
 def nearly_expected_reciprocal_rank_9(run: JudgedRun, *, max_rel: int, min_rel: int = 0, cutoff: int) -> FloatArray:
-    """Nearly expected reciprocal rank, equation 9 (NERR9): gain makes readers stop, or the rank they reach.
+    r"""Nearly expected reciprocal rank, equation 9 (NERR9): gain makes readers stop, or the rank they reach.
 
     Formula
     -------
     C(i) = (i / (i + 1))·(1 - r(i)) above rank k, and 0 at rank k. The value is the sum of W(i)·r(i).
+
+    .. math:: \mathrm{NERR9}@k = \sum_{i=1}^{k} W(i)\,r(i), \qquad C(i) = \begin{cases} \frac{i}{i + 1} \, (1 - r(i)) &
+        i < k \\ 0 & i = k \end{cases}
 
     Parameters
     ----------
@@ -329,11 +345,13 @@ def nearly_expected_reciprocal_rank_9(run: JudgedRun, *, max_rel: int, min_rel: 
 def nearly_expected_reciprocal_rank_10(
     run: JudgedRun, *, p: float = 0.9, max_rel: int, min_rel: int = 0, deepest: int = DEPTH
 ) -> FloatArray:
-    """Nearly expected reciprocal rank, equation 10 (NERR10): gain makes readers stop, or patience as in RBP.
+    r"""Nearly expected reciprocal rank, equation 10 (NERR10): gain makes readers stop, or patience as in RBP.
 
     Formula
     -------
     C(i) = p·(1 - r(i)). The value is the sum of W(i)·r(i) down to rank D.
+
+    .. math:: \mathrm{NERR10} = \sum_{i=1}^{D} W(i)\,r(i), \qquad C(i) = p \cdot (1 - r(i))
 
     Parameters
     ----------
@@ -366,11 +384,14 @@ def nearly_expected_reciprocal_rank_10(
 def nearly_expected_reciprocal_rank_11(
     run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH
 ) -> FloatArray:
-    """Nearly expected reciprocal rank, equation 11 (NERR11): gain makes readers stop, or patience as in INSQ.
+    r"""Nearly expected reciprocal rank, equation 11 (NERR11): gain makes readers stop, or patience as in INSQ.
 
     Formula
     -------
     C(i) = ((i - 1 + 2T) / (i + 2T))²·(1 - r(i)). The value is the sum of W(i)·r(i) down to rank D.
+
+    .. math:: \mathrm{NERR11} = \sum_{i=1}^{D} W(i)\,r(i), \qquad C(i) = \left(\frac{i - 1 + 2T}{i + 2T}\right)^2 (1 -
+        r(i))
 
     Returns
     -------

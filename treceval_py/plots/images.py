@@ -34,11 +34,11 @@ def image(
     payload : mapping
         The data of the report.
     plot : str
-        One of `PLOTS`.
+        One of ``PLOTS``.
     format : {"png", "svg"}
         The image format.
     measure, runs
-        As for `specs`.
+        As for ``specs``.
     scale : float
         Pixels of a PNG per unit of the plot, which is 640 units wide.
 
@@ -63,8 +63,8 @@ def image(
     made = specs(payload, measure=measure, runs=runs)
     if plot not in made:
         raise EvaluationError(
-            f"the plot {plot} cannot be drawn from these: curves need relevance judgments and run files, and "
-            "overlap needs runs with queries in common",
+            f"the plot {plot} cannot be drawn from these: curves need relevance judgments and run files; "
+            "scatter, deltas and overlap need two runs with queries in common",
             "Choose another plot, or give run files instead of saved results.",
         )
     return _drawn(_sized(made[plot], len(payload["runs"])), format, "light", scale)

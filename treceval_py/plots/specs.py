@@ -57,7 +57,7 @@ def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int]
     names = [run["name"] for run in payload["runs"]]
     if measure is not None and measure not in measures:
         raise MeasureError(f"the measure {measure} is not in the comparison", f"It has: {', '.join(measures)}.")
-    for run in runs:
+    for run in runs if len(names) > 1 else ():
         if not 0 <= run < len(names):
             raise MeasureError(f"run {run} does not exist", f"Runs are numbered 0 to {len(names) - 1}.")
     place = 0 if measure is None else measures.index(measure)
@@ -67,7 +67,7 @@ def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int]
             del plot["$schema"]
         top = {"$schema": SCHEMA, "description": "Mean of each run, measure by measure", "columns": 2}
         bars = [{**top, "concat": bars}]
-    plots = {"bars": bars[0], **_pair_plots(payload, place, runs)}
+    plots = {"bars": bars[0]} | ({} if len(names) == 1 else _pair_plots(payload, place, runs))
     if payload["pr"] is not None:
         plots["precision-recall"] = _precision_recall(names, payload["pr"])
     if payload["rd"] is not None:

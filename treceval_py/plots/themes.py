@@ -1,4 +1,4 @@
-"""The colours of plots, and of pages with plots."""
+"""The colours of plots: those of the report page (reporting/page.css) on white paper, and hues for more runs."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ class Theme(NamedTuple):
 
 
 _COLOURS: dict[str, tuple[Any, Any]] = {
-    "paper": ("#ffffff", "#15171b"),
-    "ink": ("#1b1d21", "#e8eaed"),
-    "muted": ("#5b616b", "#a3a9b3"),
-    "line": ("#d9dce1", "#353a42"),
-    "wash": ("#f5f6f8", "#1d2025"),
-    "accent": ("#0065a8", "#7cc0f0"),
+    "paper": ("#ffffff", "#161618"),
+    "ink": ("#1c1b1a", "#f3f0ea"),
+    "muted": ("#67625a", "#a8a298"),
+    "line": ("#e0dad0", "#3a3935"),
+    "wash": ("#f5f2ec", "#202022"),
+    "accent": ("#1a5fa8", "#6fb1f5"),
     "tint": ("#a9c9e2", "#33566f"),
     "series": (
-        ("#0065a8", "#bb4400", "#00a06e", "#cf68a8", "#ad8b00", "#3d9ad4", "#1b1b1b", "#4f4a10"),
+        ("#1a5fa8", "#b1490a", "#00a06e", "#cf68a8", "#ad8b00", "#3d9ad4", "#1b1b1b", "#4f4a10"),
         ("#2b7fd0", "#e0661a", "#10a87c", "#cc79a7", "#e69f00", "#56b4e9", "#f0f0f0", "#f0e442"),
     ),
-    "ramp": (("#eef4fa", "#00427a"), ("#1b2530", "#62a0d0")),
+    "ramp": (("#f1efe9", "#16466f"), ("#232325", "#62a0d0")),
     "on_low": ("#000000", "#ffffff"),
     "on_high": ("#ffffff", "#000000"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -19,6 +20,7 @@ from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of, with_fixed
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, Judged, Opened
 from treceval_py.scoring.planning import Options, Task, settled, takes_options
+from treceval_py.scoring.profiles import profile_of
 from treceval_py.scoring.results import Results
 
 
@@ -50,6 +52,11 @@ class Sensitivity(NamedTuple):
             parts.append(f"{name}={value:.4f} ({'; '.join(said)})")
         return f"<Sensitivity of {brief(self.results.run_name)!r}: {listed(parts, 3, 110)}>"
 
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
+
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
 
@@ -71,7 +78,7 @@ def assess(
     Parameters
     ----------
     qrels, run, measures
-        As in `evaluate`.
+        As in `evaluate`. Default measures: AP, nDCG@10, RR and P@10, or the profile's.
     ties, unjudged : bool
         Which ranges to compute.
     level, complete, depth, judged_only, collection_size, profile, signature, scoring
@@ -97,8 +104,10 @@ def assess(
     """
     if not isinstance(ties, bool) or not isinstance(unjudged, bool):
         raise MeasureError(f"ties and unjudged must be True or False, not {shown(ties)} and {shown(unjudged)}")
-    evaluator = Evaluator(qrels, *settled(measures, options))
-    return ranges_of(evaluator, run, ties=ties, unjudged=unjudged)
+    scoring, reading = settled(measures, options)
+    if scoring.signatures is None and scoring.measures is None:
+        scoring = replace(scoring, measures=profile_of(scoring.profile).usual_measures)
+    return ranges_of(Evaluator(qrels, scoring, reading), run, ties=ties, unjudged=unjudged)
 
 
 def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) -> Sensitivity:

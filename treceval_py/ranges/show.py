@@ -51,7 +51,7 @@ def document_of(sensitivity: Sensitivity, _: Style) -> Document:
     document = _document([sensitivity], Options(), about(sensitivity.results))
     tables = list(document.tables)
     if tables:
-        tables[-1] = tables[-1]._replace(notes=tuple(about(sensitivity.results, "complete=True")))
+        tables[-1] = tables[-1]._replace(notes=tuple(about(sensitivity.results, python=True)))
     return document._replace(tables=tables)
 
 

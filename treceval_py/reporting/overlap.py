@@ -22,7 +22,7 @@ def overlap_of(rankings: Rankings, qids: Sequence[str]) -> dict[str, Any] | None
     compared = set(qids)
     rows = [row for row, qid in enumerate(rankings.qids) if qid in compared and rankings.deep[row]]
     rows = [row for row in rows if all(run.judged.num_ret[row] for run in rankings.runs)]
-    if not rows or not rankings.first:
+    if not rows or not rankings.first or len(rankings.runs) < 2:
         return None
     total = np.zeros((len(rankings.runs), len(rankings.runs)))
     for row in rows:

@@ -11,8 +11,6 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from treceval_py.errors import OutputError
-from treceval_py.plots.images import INSTALL
 from treceval_py.version import __version__
 
 FOLDER = files("treceval_py.reporting")
@@ -43,21 +41,14 @@ def page(payload: Mapping[str, Any]) -> str:
     str
         The document. The finding and the table of means can be read without JavaScript; figures need it.
 
-    Raises
-    ------
-    OutputError
-        If a package of the extra ``report`` is not installed.
-
     Notes
     -----
     Data cannot become markup or script: Jinja escapes the text of the page, the data for the script are compressed and
     in base64, and the script inserts them as text nodes. In addition, the document's policy allows only its own two
     scripts, by their hashes, and no requests.
     """
-    try:
-        import jinja2  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        raise OutputError("a report needs the package jinja2, which is not installed", INSTALL) from None
+    import jinja2
+
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -21,6 +22,7 @@ from treceval_py.explaining.terms import task_of_signature
 from treceval_py.io.digests import base_name, short
 from treceval_py.io.target import written_whole
 from treceval_py.rendering.envelope import json_safe, plain
+from treceval_py.rendering.numbers import percent
 from treceval_py.reporting.curves import basis_of, curves_of
 from treceval_py.reporting.documents import MANY, Passages, Rankings, chosen_documents
 from treceval_py.reporting.overlap import overlap_of
@@ -32,14 +34,11 @@ from treceval_py.scoring.signatures import concise
 
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
-    from treceval_py.comparing.outcome import Compared, Outcome
+    from treceval_py.comparing.outcome import Compared, Outcome, Settings
     from treceval_py.scoring.planning import Task
 
-POINTS = 40
-"""Points of the page's table of p-values and critical values."""
-
-LEVELS = (0.1, 0.05, 0.01, 0.001)
-"""The usual levels of significance, which are in it."""
+MOST_NEEDED = 10_000
+"""The page says "> 10,000" of more queries needed than that."""
 
 THIRDS = 9
 """Fewest queries that are shown by thirds."""
@@ -95,7 +94,7 @@ def report_payload(
     Notes
     -----
     ``v``
-        The version of this format, 2.
+        The version of this format, 3.
     ``title``, ``version``, ``command``
         The title of the page, the version of treceval_py, and the command that made the page, with file names only.
     ``judgments``
@@ -103,10 +102,8 @@ def report_payload(
         None without judgments.
     ``baseline``
         The number of the run that the page initially compares with, or None.
-    ``alpha``, ``confidence``, ``power``, ``margin``, ``resamples``, ``seed``
-        The settings of the comparison, and the number of resamples in its test of all pairs; ``margin`` can be None.
-    ``finding``
-        The result by the first measure, in one or two sentences.
+    ``alpha``, ``confidence``, ``power``, ``margin``, ``seed``
+        The settings of the comparison; ``margin`` can be None.
     ``methods``, ``notes``, ``reproduce``
         Sentences on the page's tests; on what was left out or assumed; commands that give the same numbers.
     ``runs``
@@ -124,21 +121,24 @@ def report_payload(
             Its signature, short and long; None if unknown.
         ``means``, ``low``, ``high``
             (S,), with the pointwise interval of each mean.
-        ``span``
-            The largest possible difference of two values, at which intervals of differences are cut; None if unknown.
+        ``bounds``
+            The lowest and the highest possible value, from which intervals are cut; None if unknown.
         ``values``
             (S, Q) with 5 significant digits; None where the measure leaves the query out, then for all runs.
         ``left_out``
             Number of queries left out because some runs lack them.
-        ``crit``
-            ``[[p, t], …]``, p descending: the corrected p-value of a paired t statistic of that size, over all pairs of
-            runs. The logarithm of p is interpolated between neighbours. The interval of a difference is its mean ±
-            (t at p = alpha) · its standard error. Empty for one query.
-        ``plan``
-            ``tail`` and ``power``, quantiles of the normal distribution: of the level of a t-test as strict as that of
-            all pairs, and of the power. An effect d needs about ((tail + power) / d)² + tail² / 2 queries.
+        ``finding``
+            The result in one or two sentences, each a list of texts and of numbers of runs, in place of their names.
+        ``pairs``
+            The test of all pairs of runs; None for one run, and for one query only ``won`` and ``lost``. ``critical``
+            is the critical t at alpha, None if infinite: the interval of a difference of means is that difference ±
+            ``critical`` · its standard error. ``resolution`` is half the width of the median interval, and
+            ``resamples`` the number B of resamples. The others have a number for each pair of runs, (1, 0), (2, 0),
+            (2, 1), (3, 0) and so on, first minus second: ``error``, the standard error; ``p``, the corrected p-value
+            times B + 1; ``won`` and ``lost``, numbers of queries; ``needed``, the queries needed to detect the effect,
+            10,001 if more than 10,000.
         ``student``
-            By the number of queries in a group, the |t| that is significant in a group, by Bonferroni over all groups.
+            By the number of queries in a group, the ``|t|`` that is significant, by Bonferroni over all groups.
         ``ties``
             (S,) of ``[lowest, highest, touched]``: extremes of the mean over all orders of documents with equal scores,
             and the number of queries in which the order matters; None if unknown.
@@ -215,7 +215,7 @@ def payload_of(
 ) -> dict[str, Any]:
     """Return the contents of a report of runs that have been read; parameters and result as of `report_payload`."""
     from treceval_py.comparing.show.figures import measure_payload
-    from treceval_py.comparing.show.sentences import finding, notes
+    from treceval_py.comparing.show.sentences import notes
 
     settings = comparison.settings
     by_page = _by_page(comparison)
@@ -224,7 +224,7 @@ def payload_of(
     ranked = () if rankings is None else tuple(rankings.runs)
     tasks = {} if rankings is None else rankings.tasks
     payload = {
-        "v": 2,
+        "v": 3,
         "title": title,
         "version": comparison.version,
         "command": command,
@@ -234,9 +234,7 @@ def payload_of(
         "confidence": settings.confidence,
         "power": settings.power,
         "margin": settings.margin,
-        "resamples": max(0 if each.together is None else len(each.together.largest) for each in comparison.measures),
         "seed": settings.seed,
-        "finding": finding(by_page, by_page.measures[0]),
         "methods": _methods(by_page),
         "notes": [*notes(comparison), *_missing(comparison, rankings)],
         "reproduce": _reproduce(comparison, rankings, command),
@@ -249,7 +247,6 @@ def payload_of(
     contents["R"] = None if rankings is None else _relevant(rankings, qids)
     contents["measures"] = [measure_payload(measure, qids) for measure in comparison.measures]
     for made, measure in zip(contents["measures"], comparison.measures, strict=True):
-        made["crit"] = _critical(comparison, measure)
         made["ties"] = _ranges([run.ties.get(measure.measure) for run in ranked], measure.qids, 3)
         made["unj"] = _ranges([run.unjudged.get(measure.measure) for run in ranked], measure.qids, 2)
         task = tasks.get(measure.measure)
@@ -257,7 +254,8 @@ def payload_of(
     contents["groups"] = _groups(comparison, qids, contents["R"], contents["measures"][0]["label"])
     place = {qid: number for number, qid in enumerate(qids)}
     for made, measure in zip(contents["measures"], by_page.measures, strict=True):
-        made["plan"] = _plan(measure.level, settings.power)
+        made["finding"] = _finding(by_page, measure)
+        made["pairs"] = _pairs(measure, settings)
         made["student"] = _student(contents["groups"], {place[qid] for qid in measure.qids}, settings.alpha)
     contents["pr"], contents["rd"] = _curves(comparison, rankings)
     contents["overlap"] = None if rankings is None else overlap_of(rankings, basis_of(comparison).qids)
@@ -291,7 +289,12 @@ def _methods(comparison: Outcome) -> list[str]:
     from treceval_py.comparing.show.sentences import methods, procedure
 
     said = methods(comparison)
-    test = f"Two runs are told apart by the {procedure(comparison)}."
+    if len(comparison.runs) == 1:
+        return [
+            said["queries"],
+            f"Intervals of means: {percent(comparison.settings.confidence)}, Student's t over queries.",
+        ]
+    test = f"A difference is significant by the {procedure(comparison)}."
     effect = "d: mean of the differences over their standard deviation (Cohen's d_z)."
     return [said["queries"], test, said["interval"], effect, *([said["needed"]] if "needed" in said else [])]
 
@@ -393,29 +396,45 @@ def _runs(comparison: Comparison, rankings: Rankings | None) -> list[dict[str, A
     return runs
 
 
-def _critical(comparison: Comparison, compared: Compared) -> list[list[float]]:
-    """Return p-values from 1 to the least, evenly spaced in their logarithm and with usual levels, with their |t|."""
-    if compared.together is None:  # one query
-        return []
-    least = 1 / (len(compared.together.largest) + 1)
-    levels = {level for level in (*LEVELS, comparison.settings.alpha) if level > least}
-    p_values = sorted({*np.geomspace(1, least, POINTS).tolist(), *levels}, reverse=True)
-    return [[float(f"{p:.6g}"), float(f"{compared.together.critical(p):.6g}")] for p in p_values]
+def _finding(comparison: Outcome, compared: Compared) -> list[list[str | int]]:
+    """Return the result by a measure, with numbers in place of the names of runs, which are buttons on the page."""
+    from treceval_py.comparing.show.sentences import finding
+
+    numbered = replace(comparison, runs=tuple(f"⟦{run}⟧" for run in range(len(comparison.runs))))
+    return [
+        [int(part) if at % 2 else json_safe(part) for at, part in enumerate(re.split(r"⟦(\d+)⟧", sentence))]
+        for sentence in finding(numbered, compared)
+    ]
 
 
-def _plan(level: float, power: float) -> dict[str, float | None]:
-    """Return the quantiles of the normal distribution from which the page computes numbers of queries needed."""
-    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
+def _pairs(compared: Compared, settings: Settings) -> dict[str, Any] | None:
+    """Return the statistics of each pair of runs as `report_payload` has them."""
+    from treceval_py.comparing.paired import queries_needed, wins_ties_losses
 
-    plan: dict[str, float | None] = plain(
-        {"tail": -float(special.ndtri(level / 2)), "power": float(special.ndtri(power))}
-    )
-    return plan
+    values, together = compared.values, compared.together
+    if len(values) < 2:
+        return None
+    counts = [wins_ties_losses((row - values[:run]).T) for run, row in enumerate(values) if run]
+    won, _, lost = np.concatenate(counts).T.tolist()
+    if together is None:
+        return {"won": won, "lost": lost}
+    pairs, critical, count = np.tril_indices(len(values), -1), together.critical(settings.alpha), len(together.largest)
+    error, effect = together.error[pairs], together.t[pairs] / math.sqrt(len(compared.qids))
+    needed = queries_needed(effect, alpha=compared.level, power=settings.power)
+    return {
+        **plain({"critical": critical, "resolution": critical * float(np.median(error))}),
+        "resamples": count,
+        "error": [float(f"{each:.8g}") for each in error.tolist()],
+        "p": np.round(together.p[pairs] * (count + 1)).astype(np.int64).tolist(),
+        "won": won,
+        "lost": lost,
+        "needed": np.minimum(needed, MOST_NEEDED + 1).astype(np.int64).tolist(),
+    }
 
 
 def _student(groups: Sequence[Mapping[str, Any]], compared: set[int], alpha: float) -> dict[str, float]:
     """Return the critical |t| in a group by its number of queries, corrected by Bonferroni over all groups."""
-    from scipy import special
+    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     sets = [queries for group in groups for _, queries in group["sets"]]
     sizes = sorted({len(compared.intersection(queries)) for queries in sets})
@@ -468,6 +487,9 @@ def _groups(
         if relevant is not None:
             groups.append({"name": "by number of relevant documents", "sets": _thirds(relevant, "relevant")})
         first = comparison.measures[0]
+        # The thirds of a single run would be by its own values.
+        if len(comparison.runs) == 1:
+            return groups
         medians = dict(zip(first.qids, np.median(first.values, axis=0).tolist(), strict=True))
         if any(medians.values()):
             place = {qid: number for number, qid in enumerate(qids)}

@@ -26,7 +26,7 @@ class Conventions(NamedTuple):
         Precision in which scores are compared. With float32, more documents are tied.
     ties : {"docid-desc", "docid-asc", "line", "ranx", "worst"}
         Which of two documents with equal scores is ranked first: the larger id or the smaller id (compared as bytes),
-        the earlier line, the one that ranx's sort puts first, or the one with the lower label.
+        the earlier line, the first in ranx's own order, or the one with the lower label.
     self_hits : {"keep", "drop"}
         Whether to keep or remove documents whose id is the query's own id.
     judged_only : bool
@@ -181,12 +181,12 @@ _ALL = (
     _choice(
         "ties",
         "ties",
-        "of two documents with equal scores, first comes",
-        docid_desc="the one with the larger id, byte by byte",
-        docid_asc="the one with the smaller id, byte by byte",
-        line="the one on the earlier line",
-        ranx="the one that ranx's sort puts there, applied twice as by make_comparable",
-        worst="the one with the lower label, counting unjudged as 0",
+        "documents with equal scores",
+        docid_desc="are ranked by id, largest first, byte by byte",
+        docid_asc="are ranked by id, smallest first, byte by byte",
+        line="keep the order of their lines",
+        ranx="are in ranx's own order: its sort, applied twice as by make_comparable",
+        worst="are ranked by label, lowest first, unjudged as 0",
     ),
     _choice(
         "self_hits",
@@ -206,7 +206,7 @@ _ALL = (
     Convention(
         "depth",
         "depth",
-        "of a ranking",
+        "in each ranking",
         MappingProxyType({}),
         _depth,
         lambda value: "all" if value is None else str(value),
@@ -214,7 +214,7 @@ _ALL = (
     _choice(
         "duplicates",
         "dup",
-        "a document twice in a query",
+        "a document listed twice in a query",
         refuse="is refused",
         last="counts with its last line",
     ),
@@ -235,9 +235,9 @@ _ALL = (
     _rare(
         "known",
         "known",
-        "of the judgments of a query,",
-        all="all are used",
-        retrieved="only those of retrieved documents are used: R and the ideal are computed from the list itself",
+        "the judgments of a query",
+        all="are all used",
+        retrieved="are used only for retrieved documents: R and the ideal are computed from the list itself",
     ),
     _rare(
         "extra",
@@ -256,10 +256,10 @@ _ALL = (
     _rare(
         "bare",
         "bare",
-        "a query without documents, as in an empty dictionary,",
-        out="is not there, as in a file of lines",
-        judged="is judged, without relevant documents, if the judgments have it",
-        answered="is answered, with an empty ranking, if the run has it",
+        "a query without documents, such as an empty dictionary",
+        out="is ignored: a file of lines could not name it",
+        judged="counts as judged, without relevant documents, if the judgments have it",
+        answered="counts as an empty ranking, if the run has it",
     ),
 )
 

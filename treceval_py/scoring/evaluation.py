@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Unpack, cast
 
+import numpy as np
+
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import shown
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.errors import MeasureError, MissingQueriesWarning, brief, listed, warn
+from treceval_py.errors import MeasureError, brief, listed, warn
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
 from treceval_py.measuring import Measure
@@ -53,7 +55,7 @@ def evaluate(
     run : path, binary file, Run, dict, frame or rows
         The run. A file in TREC's or MS MARCO's format, JSON, JSON Lines or Parquet; an object in memory as for `Run`; a
         (Q, D) array of scores; or a tuple of scores (Q, k), ids (Q, k) and, unless they are "0" to "Q - 1", the queries
-        (Q,).
+        (Q,). Labels and scores may also be lists, as in scikit-learn: a list for each query, or one of numbers.
     measures : name, Measure, or iterable of them, optional
         What to compute, in any notation: ``["map", "nDCG@10", "P.5,10"]``. Default: the profile's; for
         trec_eval-10 the official measures, nDCG and nDCG@10.
@@ -107,7 +109,9 @@ def evaluate(
     MissingQueriesWarning
         The run lacks judged queries, and averages leave them out.
     TrecevalWarning
-        A value can differ from that of the profile's program: see `Results.differences`.
+        What else the command notes: queries without judgments are not scored, no query counts, the top of the scale is
+        taken from the judgments, lines are replaced by later ones, or a value can differ from that of the profile's
+        program (see `Results.differences`).
     SuspectRunWarning
         The run shows signs of a mistake, such as scores that are distances; also in ``Results.signs``.
 
@@ -117,7 +121,14 @@ def evaluate(
     >>> results["1"]["map"], results.mean["recip_rank"]
     (0.5, 0.5)
     """
+    if isinstance(qrels, _LISTS) and isinstance(run, _LISTS):
+        from treceval_py.judging.arrays import labels_and_scores
+
+        qrels, run = labels_and_scores(qrels, run)
     return Evaluator(qrels, *settled(measures, options)).score(run, watch)
+
+
+_LISTS = (list, tuple, np.ndarray)
 
 
 class Evaluator:
@@ -167,7 +178,7 @@ class Evaluator:
         if not isinstance(scoring, Scoring):
             fault = f"scoring must be a te.Scoring, not {shown(scoring)}"
             raise MeasureError(fault, "Put the measures and options into one: te.Scoring(['map']).")
-        if not isinstance(reading, Reading) or any(option is not None for option in reading):
+        if not isinstance(reading, Reading) or reading != AS_IT_IS:
             reading = Reading.checked(reading)
         self._reading = reading
         scoring = scoring if scoring.duplicates else scoring.checked()
@@ -191,12 +202,11 @@ class Evaluator:
     def score(self, run: AnyRun, watch: Watch | None = None) -> Results:
         """Score `run`, as `evaluate` does, with the same errors and warnings; `watch` sees the run while it is read."""
         results = self.scored(run, watch)
-        if results.missing or self.profile.differs:
-            _warn(results, self)
-        if results.signs:
-            from treceval_py.scoring.noticing import warn_of_signs
+        from treceval_py.scoring.show import notes_of
 
-            warn_of_signs([results])
+        for text, kind in notes_of(results, python=True, fixed=self.repeats):
+            if kind is not None:
+                warn(text, kind)
         return results
 
     def scored(self, run: AnyRun, watch: Watch | None = None) -> Results:
@@ -211,17 +221,3 @@ class Evaluator:
     def table(self, run: AnyRun) -> Run:
         """Return `run` as a table, treating repeated documents as the plan does."""
         return load_run(run, self._reading, duplicates=self.plan.duplicates, judgments=self.judgments)
-
-
-def _warn(results: Results, evaluator: Evaluator) -> None:
-    """Warn where values can differ from a program's, and about judged queries that averages leave out."""
-    for said in results.about_differences():
-        warn(said)
-    left_out = [task.asked.name for task in results.tasks if task.conventions.missing == "out"]
-    if not left_out or not results.missing:
-        return
-    count, of = len(results.missing), len(evaluator.judgments.qids)
-    averages = "every average" if len(left_out) == len(results.tasks) else f"the average of {listed(left_out, 3)}"
-    said = f"{count} of {of} judged queries {'is' if count == 1 else 'are'} missing ({listed(results.missing, 3)})"
-    todo = "the signature says so." if evaluator.repeats else "complete=True counts missing queries as empty rankings."
-    warn(f"{brief(results.run_name)}: {said}, and left out of {averages}; {todo}", MissingQueriesWarning)

@@ -398,6 +398,9 @@ def _nothing_in_common(judgments: Judgments, run: Retrieved) -> EvaluationError:
     from treceval_py.diagnosis.lookalikes import but_known
     from treceval_py.diagnosis.noting import like_queries
 
+    for empty, of in ((judgments, "judgments have"), (run, "run has")):
+        if not empty.qids:
+            return EvaluationError(f"the {of} no query", "Give at least one.", file=empty.name)
     fault = f"no query of {_some(run.qids)} is judged: {judgments.name} has {_some(judgments.qids)}"
     alike = like_queries(run.qids, judgments.qids)
     if alike:
@@ -407,7 +410,5 @@ def _nothing_in_common(judgments: Judgments, run: Retrieved) -> EvaluationError:
 
 
 def _some(qids: Sequence[str]) -> str:
-    if not qids:
-        return "none (0 queries)"
     count = "1 query" if len(qids) == 1 else f"{len(qids)} queries"
     return f"{first_of(qids)} ({count})"

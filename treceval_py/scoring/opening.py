@@ -234,7 +234,7 @@ def open_run(
             return Opened(judgments, file, Retrieved((), "", ""), kept)
         table, replaced = _read_run(source, name, plan.duplicates, reading)
         return Opened(judgments, table, facts_of(table, replaced), kept)
-    if relevance and not segments and not isinstance(run, (Run, Results)) and is_nested(run):
+    if relevance and not segments and not isinstance(run, (Run, Results, Qrels)) and is_nested(run):
         given: Any = run
         nested, bare = parted(given)
         return Opened(judgments, nested, Retrieved(tuple(nested), RUN_NAME, DEFAULT_TAG, bare=bare), kept)
@@ -307,8 +307,12 @@ def _table_or_arrays(run: Any) -> Run | Arrays:
     """Return an object that is a run; as arrays if it is given so."""
     if isinstance(run, Run):
         return run
-    if run is None or isinstance(run, Results):
-        raise DataError("no run" if run is None else "these are results, not a run", FORMS["run"])
+    if run is None:
+        raise DataError("no run", FORMS["run"])
+    if isinstance(run, Results):
+        raise DataError("these are results, not a run", "Give the run that they are of.")
+    if isinstance(run, (Qrels, JudgmentGroups, Preferences)):
+        raise DataError("these are judgments, not a run", "Give the judgments first, then the run.")
     from treceval_py.judging.arrays import is_arrays, rows_of
 
     return rows_of(run) if is_arrays(run) else Run(run)

@@ -392,12 +392,35 @@ def settled(measures: str | Measure | Iterable[str | Measure] | None, options: O
         The function has no such argument.
     """
     if unknown := options.keys() - Options.__annotations__.keys():
-        raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
+        raise TypeError(_no_argument(min(unknown)))
+    if isinstance(measures, (str, list, tuple, set, frozenset)) and not measures:
+        raise MeasureError("there are no measures", "Name some, such as ['nDCG@10'], or omit the argument.")
     given: dict[str, Any] = dict(options)
     reading = Reading(*[given.pop(name, None) for name in Reading._fields])
     whole, signatures = given.pop("scoring", None), given.pop("signature", None)
     scoring = Scoring(measures, signatures=signatures, **given)
     return scoring if whole is None else scoring.beside(whole), reading
+
+
+_MEANT = {
+    "measures": "metrics metric measure",
+    "level": "relevance_level relevance_threshold rel min_rel threshold",
+    "complete": "make_comparable",
+    "threads": "n_jobs num_threads workers",
+}
+"""Names that other programs give to arguments, by ours."""
+
+
+def _no_argument(name: str) -> str:
+    """Return the message about an argument that a function does not have."""
+    said = f"unexpected keyword argument {name!r}"
+    if name in ("k", "cutoff", "cutoffs", "at", "top_k", "topk"):
+        return f"{said}. The cutoff belongs to the measure: 'nDCG@10'."
+    from difflib import get_close_matches
+
+    meant = [ours for ours, others in _MEANT.items() if name in others.split()]
+    near = meant or get_close_matches(name, ["measures", *Options.__annotations__], 1)
+    return f"{said}. Did you mean {near[0]}=…?" if near else said
 
 
 def _said_to_be_judged_only(task: Task) -> Task:

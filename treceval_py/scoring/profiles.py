@@ -114,7 +114,7 @@ class Profile(NamedTuple):
 
     @property
     def usual_measures(self) -> list[Measure]:
-        """The default measures of everything but scoring: `USUAL_MEASURES`, or its own if it has some."""
+        """The default measures of everything but scoring: ``USUAL_MEASURES``, or its own if it has some."""
         if self.measures != DEFAULT_MEASURES:
             return self.default_measures
         return [each.untyped for each in parse_measures(USUAL_MEASURES)]

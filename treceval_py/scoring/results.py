@@ -13,8 +13,10 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.qrels import Qrels
-from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief, listed
+from treceval_py.data.table import no_query
+from treceval_py.errors import EvaluationError, MeasureError, OutputError, UnknownKeyError, brief, listed
 from treceval_py.measuring import Measure, parse_measures
+from treceval_py.measuring.registry import COUNT
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.planning import Task
 from treceval_py.scoring.profiles import EXTRA, NEGATIVE, PROFILES, TWICE
@@ -52,8 +54,14 @@ class ByMeasure(dict[str, float]):
     def __missing__(self, name: str) -> float:
         requested = self._named(name)
         if requested is None:
-            raise KeyError(name)
+            fault = f"measure {brief(repr(str(name)))} was not computed"
+            raise UnknownKeyError(fault, f"There are {listed(self)}. Request it with these.")
         return self[requested]
+
+    if not TYPE_CHECKING:  # else any attribute would have a type
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"values by measure have no attribute {name!r}. Read them by name: values['map'].")
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or self._named(name) is not None
@@ -68,7 +76,7 @@ class ByMeasure(dict[str, float]):
     def _named(self, name: object) -> str | None:
         """Return the requested name of a measure that is given in another notation."""
         try:
-            meant = parse_measures(name) if isinstance(name, str) else []
+            meant = parse_measures(name)  # type: ignore[arg-type]
         except MeasureError:
             return None
         # By the family's name, as a family may have been redeclared since.
@@ -77,20 +85,37 @@ class ByMeasure(dict[str, float]):
         return next((each for each in alike if super(ByMeasure, self).__contains__(each)), None)
 
 
-def place_of(names: Sequence[str], measure: str) -> int:
-    """Return the position of a measure, in any notation, among names.
+def place_of(names: Sequence[str], measure: str | Measure) -> int:
+    """Return the position of a measure, or of a name in any notation, among names.
 
     Raises
     ------
     MeasureError
         The measure is not among them.
     """
-    if measure in names:
+    if isinstance(measure, str) and measure in names:
         return names.index(measure)
     with suppress(MeasureError, StopIteration):
         wanted = parse_measures(measure)
         return next(place for place, name in enumerate(names) if parse_measures(name) == wanted)
-    raise MeasureError(f"measure {brief(repr(measure))} is not among these", f"There are {listed(names)}.")
+    raise MeasureError(f"measure {brief(repr(str(measure)))} is not among these", f"There are {listed(names)}.")
+
+
+def is_measure(name: object) -> bool:
+    """Tell whether this is a measure or the name of one."""
+    try:
+        return bool(parse_measures(name))  # type: ignore[arg-type]
+    except MeasureError:
+        return False
+
+
+MEANT = {
+    "results.mean": "average avg means aggregate aggregated aggregated_metrics overall scores metrics summary all",
+    "results[qid], or results.to_pandas()": "per_query by_query queries query_scores topics",
+    "results.to_pandas()": "to_df to_dataframe to_frame df dataframe",
+    "results.names": "measure_names metric_names columns",
+}
+"""Attributes that results of other programs have, by ours."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,7 +270,7 @@ class Results(Mapping[str, ByMeasure]):
         numbers = self._numeric
         return ByMeasure([self.tasks[number].asked for number in numbers], self.averages[numbers].tolist())
 
-    def text(self, measure: str) -> dict[str, str]:
+    def text(self, measure: str | Measure) -> dict[str, str]:
         """Return the values of `measure`, which is text (``relstring``, ``runid``), as ``{qid: text}``.
 
         Raises
@@ -254,15 +279,39 @@ class Results(Mapping[str, ByMeasure]):
             The measure was not requested.
         """
         for number, values in self.texts.items():
-            if measure in (self.tasks[number].asked.name, self.tasks[number].asked.trec_name):
+            asked = self.tasks[number].asked
+            if str(measure) in (asked.name, asked.trec_name):
                 return dict(zip(self.qids, values, strict=True))
-        raise KeyError(measure)
+        raise UnknownKeyError(f"{brief(repr(str(measure)))} is no measure of these results whose values are text")
 
     def __getitem__(self, qid: str) -> ByMeasure:
-        row = self._places[qid]
+        row = self._places.get(qid)
+        if row is None:
+            raise self._no_query(qid)
         counted = [number for number in self._numeric if self.counted[row, number]]
         chosen = [number for number in counted if self.tasks[number].asked.family.per_query]
         return ByMeasure([self.tasks[number].asked for number in chosen], self.matrix[row, chosen].tolist())
+
+    def _no_query(self, qid: object) -> UnknownKeyError:
+        """Return the error about a key that is no listed query."""
+        if qid in self.missing:
+            return UnknownKeyError(f"the run lacks query {shown(qid)}", "complete=True counts it as an empty ranking.")
+        if qid in self.unjudged:
+            return UnknownKeyError(f"query {shown(qid)} has no judgments", "Only judged queries are scored.")
+        if is_measure(qid):
+            name = repr(str(qid))
+            todo = f"The average is results.mean[{name}], and the value of a query results[qid][{name}]."
+            return UnknownKeyError(f"the keys of results are query ids, and {name} is a measure", todo)
+        return no_query(qid, tuple(self))
+
+    if not TYPE_CHECKING:  # else any attribute would have a type
+
+        def __getattr__(self, name: str) -> Any:
+            said = f"results have no attribute {name!r}"
+            meant = next((ours for ours, others in MEANT.items() if name in others.split()), "")
+            if not name.startswith("_") and (meant or is_measure(name)):
+                said += f". Write {meant or f'results.mean[{name!r}]'}"
+            raise AttributeError(f"{said}.")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -271,7 +320,9 @@ class Results(Mapping[str, ByMeasure]):
         return len(self._places)
 
     def __repr__(self) -> str:
-        averages = [f"{brief(name)}={value:.4f}" for name, value in self.mean.items()]
+        real = [number for number in self._numeric if self.tasks[number].asked.family.kind != COUNT] or self._numeric
+        values = zip([self.tasks[number].asked.name for number in real], self.averages[real].tolist(), strict=True)
+        averages = [f"{brief(name)}={value:.4f}" for name, value in values]
         count = f"{len(self)} {'query' if len(self) == 1 else 'queries'}"
         shown = ", ".join(filter(None, [count, listed(averages, width=60)]))
         if self.missing:
@@ -279,17 +330,28 @@ class Results(Mapping[str, ByMeasure]):
             shown += f"; {len(self.missing)} judged missing ({listed(self.missing, 3)}), {counts}"
         return f"<Results of {brief(self.run_name)!r}: {shown}>"
 
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
+
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
 
         return text_of(self, "html")
+
+    def to_json(self) -> str:
+        """Return the results as JSON, as ``treceval -q --format json`` prints them; `save` writes it to a file."""
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "json")
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return the values as plain dictionaries, ``{qid: {measure: value}}``."""
         return {qid: dict(self[qid]) for qid in self}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save the results as JSON, as ``treceval -q --format json`` prints them; the file is complete or absent.
+        """Save the results as `to_json` returns them; the file is complete or absent.
 
         `read_results` reads the file, and `compare` accepts it in place of results.
 
@@ -304,10 +366,9 @@ class Results(Mapping[str, ByMeasure]):
             The file cannot be written.
         """
         from treceval_py.io.target import written_whole
-        from treceval_py.rendering import text_of
 
         with written_whole(path) as stream:
-            stream.write(encode(text_of(self, "json")))
+            stream.write(encode(self.to_json()))
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each query and a column for each measure.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treceval_py.data.ids import encode, first_of
 from treceval_py.data.qrels import Qrels
-from treceval_py.errors import EvaluationError, visible
+from treceval_py.errors import EvaluationError, MissingQueriesWarning, SuspectRunWarning, TrecevalWarning, visible
 from treceval_py.measuring.registry import COUNT
 from treceval_py.rendering import FORMATS, render
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
@@ -90,7 +90,7 @@ def results_text(
 
 def document_of(results: Results, _: Style) -> Document:
     """Return results as a document: averages and notes for readers, and every query for programs."""
-    table = _table([results], Options())._replace(notes=tuple(about(results, "complete=True")))
+    table = _table([results], Options())._replace(notes=tuple(about(results, python=True)))
     return _document([table], [results], Options(per_query=True), about(results))
 
 
@@ -359,34 +359,52 @@ def by_note(pairs: Iterable[tuple[str, str]]) -> list[str]:
     return notes
 
 
-def about(results: Results, counting: str = "-c") -> list[str]:
-    """Return notes on what was left out, replaced or assumed; `counting` is the option that counts missing queries."""
+def about(results: Results, *, python: bool = False) -> list[str]:
+    """Return the notes of `notes_of`."""
+    return [text for text, _ in notes_of(results, python=python)]
+
+
+def notes_of(
+    results: Results, *, python: bool = False, fixed: bool = False
+) -> Iterator[tuple[str, type[TrecevalWarning] | None]]:
+    """Yield notes on what was left out, replaced or assumed; each with the kind of its warning in Python, if any.
+
+    With `python`, options are named as its arguments; if signatures fix the scoring, none is named.
+    """
     name, missing, unjudged = results.run_name, results.missing, results.unjudged
-    said = [f"{name}: {sign.text}" for sign in results.signs]
+    for sign in results.signs:
+        yield f"{name}: {sign.text}", SuspectRunWarning
     if missing:
         one = len(missing) == 1
         left_out = [task.asked.name for task in results.tasks if task.conventions.missing == "out"]
-        consequence = f"and left out; {counting} counts {'it' if one else 'them'}"
+        counting = "" if fixed else f"; {'complete=True' if python else '-c'} counts {'it' if one else 'them'}"
+        consequence = f"and left out{counting}"
         if results.complete:
             consequence = "and counts as an empty ranking" if one else "and count as empty rankings"
         elif len(left_out) < len(results.tasks):
             averages = f"{', '.join(left_out[:3])}{', …' if len(left_out) > 3 else ''}"
             consequence = consequence.replace("left out", f"left out of {averages}")
         are = "judged query is" if one else "judged queries are"
-        said.append(f"{name}: {len(missing)} {are} missing ({first_of(missing)}), {consequence}.")
+        kind = None if results.complete else MissingQueriesWarning
+        yield f"{name}: {len(missing)} {are} missing ({first_of(missing)}), {consequence}.", kind
     if unjudged:
         one = len(unjudged) == 1
         have, are = ("query of the run has", "is") if one else ("queries of the run have", "are")
-        said.append(f"{name}: {len(unjudged)} {have} no judgments ({first_of(unjudged)}) and {are} not scored.")
+        said = f"{name}: {len(unjudged)} {have} no judgments ({first_of(unjudged)}) and {are} not scored."
+        yield said, TrecevalWarning
     if results.tasks and not results.counted.any():
-        said.append(f"{name}: no query counts, because none has a relevant document.")
-    if any("max_rel" in dict(task.resolved.parameters) for task in results.tasks):
-        said += _about_scale(results, PROFILES.get(results.profile))
-    return [*said, *_about_profile(results)] if results.replaced or results.profile != DEFAULT_PROFILE else said
+        yield f"{name}: no query counts, because none has a relevant document.", TrecevalWarning
+    for task in results.tasks:
+        if "max_rel" in dict(task.resolved.parameters):
+            yield from dict.fromkeys(_about_scale(results, PROFILES.get(results.profile)), TrecevalWarning).items()
+            break
+    if results.replaced or results.profile != DEFAULT_PROFILE:
+        yield from dict.fromkeys(_about_profile(results), TrecevalWarning).items()
+        yield from dict.fromkeys(_about_level(results, "level=1" if python else "-l 1")).items()
 
 
 def _about_profile(results: Results) -> list[str]:
-    """Return notes on what a profile replaces, where its program's values can differ, and what it takes as relevant."""
+    """Return notes on what a profile replaces, and where its program's values can differ."""
     judgments, why = results.fingerprint.judgments, "by a later line for the same document"
     replaced = {results.judgments_name: judgments.replaced} if isinstance(judgments, Qrels) else {}
     said = [
@@ -394,18 +412,18 @@ def _about_profile(results: Results) -> list[str]:
         for file, count in [*replaced.items(), (results.run_name, results.replaced)]
         if count
     ]
-    profile = PROFILES.get(results.profile)
-    level = [] if profile is None or profile.level > 0 else _about_level(results, profile)
-    return [*said, *results.about_differences(), *level]
+    return [*said, *results.about_differences()]
 
 
-def _about_level(results: Results, profile: Profile) -> list[str]:
+def _about_level(results: Results, higher: str) -> list[str]:
     """Return a note on how many judgments count as relevant here but not in other profiles."""
-    judgments = results.fingerprint.judgments
+    profile, judgments = PROFILES.get(results.profile), results.fingerprint.judgments
+    if profile is None or profile.level > 0:
+        return []
     levels = [dict(task.resolved.parameters).get("level") for task in results.tasks]
     count = int((judgments.rels == 0).sum()) if profile.level in levels and isinstance(judgments, Qrels) else 0
     counts = "1 judgment of 0 counts" if count == 1 else f"{count} judgments of 0 count"
-    said = f"{results.judgments_name}: {counts} as relevant in {profile.name}; with -l 1 they would not be."
+    said = f"{results.judgments_name}: {counts} as relevant in {profile.name}; with {higher} they would not be."
     return [said] if count else []
 
 

@@ -235,6 +235,9 @@ class Fingerprint:
         self.judgments = judgments
         self._text = ""
 
+    def __repr__(self) -> str:
+        return f"<Fingerprint {self}>"
+
     def __str__(self) -> str:
         judgments = self.judgments
         if isinstance(judgments, str):

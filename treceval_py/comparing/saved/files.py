@@ -109,7 +109,7 @@ def passed_over(
             more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
             are = "1 entry is" if len(left) == 1 else f"{len(left)} entries are"
             called = os.path.basename(os.path.abspath(folder))
-            notes.append(f"in folder {called} {are} not taken for a run: {', '.join(named)}{more}.")
+            notes.append(f"in folder {called} {are} skipped: {', '.join(named)}{more}.")
     return notes
 
 

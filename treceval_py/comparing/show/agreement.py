@@ -26,7 +26,7 @@ PERSISTENCE = 0.9
 
 _MEANING = {
     "measure": "Kendall τ: τ-b of the runs' means. τ_AP,b: the same with more weight on the best runs; neither measure "
-    f"is taken for the truth. RBO({PERSISTENCE:g}): of the runs, best first.",
+    f"is treated as the truth. RBO({PERSISTENCE:g}): of the runs, best first.",
     "run": "Means over the queries that all runs have. Kendall τ and τ_AP,b: of the documents in both lists. "
     f"RBO({PERSISTENCE:g}): extrapolated. shared: documents in both lists, of the longer one.",
 }

@@ -65,7 +65,7 @@ def measure_payload(compared: Compared, qids: Sequence[str]) -> dict[str, Any]:
                 "means": compared.means.tolist(),
                 "low": compared.low.tolist(),
                 "high": compared.high.tolist(),
-                "span": compared.bounds[1] - compared.bounds[0],
+                "bounds": list(compared.bounds),
                 "left_out": len(compared.left_out),
             }
         ),

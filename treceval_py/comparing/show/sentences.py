@@ -71,7 +71,7 @@ def methods(comparison: Outcome) -> dict[str, str]:
     if "randomisation" in settings.tests:
         said["randomisation"] = (
             f"Randomisation: {_drawn(settings.drawn('randomisation'), 'random sign flip')}, seed {settings.seed}; "
-            "all sign flips where there are no more than that."
+            "all sign flips if there are fewer."
         )
     said["interval"] = f"Intervals of differences: {confidence}, {_interval(comparison)}."
     if any(any(compared.letters) for compared in comparison.measures):
@@ -88,14 +88,14 @@ def methods(comparison: Outcome) -> dict[str, str]:
         )
     if any(not math.isnan(compared.level) for compared in comparison.measures):
         said["needed"] = (
-            f"needed: queries with which a two-sided paired t-test finds this d with power {exactly(settings.power)}, "
+            f"needed: queries needed to detect d with power {exactly(settings.power)} in a two-sided paired t-test, "
             f"{_level(comparison)}."
         )
     return said
 
 
 def finding(comparison: Outcome, compared: Compared) -> list[str]:
-    """Say what came out in a measure: which run is the highest, and which ones cannot be told apart from it.
+    """Say what came out in a measure: which run is the highest, and which ones it is not significantly better than.
 
     By the simultaneous test, whichever test decides the marks: any run may turn out to be the highest, so all pairs
     have to be corrected for. Plain text without control characters, two sentences or one.
@@ -103,6 +103,10 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
     measure, names = visible(compared.heading), [visible(name) for name in comparison.runs]
     means, best = compared.means.tolist(), list(compared.best)
     value = number(means[best[0]], DIGITS)
+    if len(names) == 1:
+        low, high = (number(each[0], DIGITS) for each in (compared.low, compared.high))
+        interval = f"{percent(comparison.settings.confidence)} interval of the mean: {low} to {high}."
+        return [f"{names[0]} has {measure} {value}.", *([interval] if len(compared.qids) > 1 else [])]
     if len(best) == len(names):
         every = "Both" if len(names) == 2 else f"All {_word(len(names))}"
         return [f"{every} runs have the same {measure}, {value}."]
@@ -122,16 +126,16 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
     pairs = len(names) * (len(names) - 1) // 2
     test = f"simultaneous test of {_count(pairs, 'pair', 'pairs')} of runs, p ≤ {exactly(alpha)}"
     if len(names) == 2:
-        second = "The two cannot be told apart" if alike else "The difference is significant"
+        second = "The difference is not significant" if alike else "The difference is significant"
         return [f"{first}.", f"{second} ({test.replace(' of 1 pair of runs', '')})."]
     it = "It" if len(best) == 1 else "They"
-    better = f"{'is' if len(best) == 1 else 'are'} better than the other {_word(count) if count > 1 else 'run'}"
+    be = "is" if len(best) == 1 else "are"
+    others = f"the other {_word(count) if count > 1 else 'run'}"
     if not count:
-        second = f"{it} cannot be told apart from any other run"
-    elif not alike:
-        second = f"{it} {better}"
+        second = f"{it} {be} not significantly better than any other run"
     else:
-        second = f"{it} cannot be told apart from {_listed([names[run] for run in alike])}; {it.lower()} {better}"
+        second = f"{it} {be} significantly better than {others}"
+        second += f", but not than {_listed([names[run] for run in alike])}" if alike else ""
     return [f"{first}.", f"{second} ({test})."]
 
 
@@ -231,7 +235,7 @@ def _level(comparison: Outcome) -> str:
     levels = sorted(compared.level for compared in comparison.measures if not math.isnan(compared.level))
     ends = list(dict.fromkeys(f"{level:.2g}" for level in (levels[0], levels[-1])))
     if settings.test == SIMULTANEOUS:
-        return f"at the level whose critical t is that of all pairs ({' to '.join(ends)})"
+        return f"at the corrected level ({' to '.join(ends)})"
     if comparison.family < 2:
         return f"at {exactly(settings.alpha)}"
     return f"at {ends[0]}, which is {exactly(settings.alpha)} over the number of p-values"

@@ -37,11 +37,11 @@ RUN, MSMARCO, RANKING, LIKE, GUESS = range(5)
 """Evidence for a run, strongest first: three kinds of lines, lines of a damaged run, that there is nothing better."""
 
 _LOOKS: dict[int | None, tuple[str, str]] = {
-    RUN: ("run", "its lines are those of a run"),
-    MSMARCO: ("msmarco", "its lines are those of an MS MARCO run"),
-    RANKING: (JUDGED, "its lines are those of a ranking with judgments"),
-    LIKE: ("", "its lines are like those of a run, with mistakes"),
-    GUESS: ("", "its lines are not those of a run, but nothing else looks more like one"),
+    RUN: ("run", "it has the lines of a run"),
+    MSMARCO: ("msmarco", "it has the lines of an MS MARCO run"),
+    RANKING: (JUDGED, "it has the lines of a ranking with judgments"),
+    LIKE: ("", "it has the lines of a run, with mistakes"),
+    GUESS: ("", "it does not look like a run, but nothing else looks more like one"),
 }
 """The kind of a run, and the evidence in words."""
 

@@ -211,7 +211,7 @@ class Trier:
         return checked, mended.getvalue(), fixed.repairs
 
     def _check(self, data: bytes, name: str, kind: str | None) -> CheckedFile:
-        return check(Text(data, name), self._scoring.qrels, kind=kind, most=KEPT_FINDINGS)
+        return check(self._scoring.qrels, Text(data, name), kind=kind, most=KEPT_FINDINGS)
 
 
 def most_bytes(rules: Rules) -> int:

@@ -109,7 +109,7 @@ NOT_DECLARED = "it has numbers beside names of measures, and declares none"
 
 PARTS = "the runs have no query in common, so they may be parts of one, which belong in one file"
 
-LOOKS = "its lines are"
+LOOKS = ("it has the lines of", "it does not look like a run, but")
 """How the reason begins if a file may be a run."""
 
 _OF_A_RUN = re.compile(r"(?i)\S+ q0 \S+ \d+(?:\.0)? [+-]?[\d.]")
@@ -293,7 +293,7 @@ def _searched(item: Item, files: dict[str, FileRead], runs: Collection[str], que
     if document.fault:
         role, why = (role, f"{why}; {document.fault}") if claims else ("unread", document.fault)
     elif _has_a_run(document):
-        role, why = "unread", "its lines are those of a run, and runs are read from text: hand it in as plain text"
+        role, why = "unread", "it has the lines of a run, but runs are only read from plain text: hand it in as that"
     if seen.role not in ("run", "judged ranking"):
         files[item.name] = seen._replace(role=role, why=why)
     return claims

@@ -42,7 +42,7 @@ AGGREGATE, FULL = "aggregate", "full"
 
 WITHOUT_JUDGMENTS = {
     "X205": "not one document is judged for its query",
-    "X210": "labels in the ranking differ from those of the judgments",
+    "X210": "labels in the ranking differ from the judgments",
 }
 """Replacements for findings that would reveal judged documents or their labels."""
 
@@ -96,7 +96,7 @@ class AssignmentScorer:
         self.baseline_hash, self.notes = "", tuple[str, ...]()
         if not (path := assignment.baseline):
             return
-        checked = check(path, self.qrels, most=1)
+        checked = check(self.qrels, path, most=1)
         error = next((finding for finding in checked.findings if finding.severity == ERROR), None)
         if error is not None:
             raise InputError(error.what, error.todo, file=path, line=error.line or None)

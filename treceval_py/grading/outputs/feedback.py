@@ -300,9 +300,9 @@ def _evidence(graded: Graded) -> Iterator[str]:
     if others:
         kinds = [f"{counts.total() - len(others)} claimed", *(f"{counts[kind]} {kind}" for kind in records.EVIDENCE)]
         yield (
-            f"  {counted(counts.total(), 'number')} beside names of measures: {', '.join(kinds)}. Those that "
-            "are not claimed give no points and take none. A person looks at those that are asked about: they equal no "
-            "value of your runs or the baseline, under any convention."
+            f"  {counted(counts.total(), 'number')} beside names of measures: {', '.join(kinds)}. Numbers "
+            "that you did not claim cost no points. A person looks at the numbers in question: they equal no value of "
+            "your runs or the baseline, under any convention."
         )
     yield from _numbers_of(others)
 

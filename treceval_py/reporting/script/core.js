@@ -13,8 +13,7 @@
    null gives the choice of a measure, run, reference or query back to the page. */
 const T = (() => {
   const T = {data: null, state: null, views: [], MINUS: "\u2212"};
-  const TYPICAL = 4000; // of more pairs than this, the typical interval is the median of a part
-  const MANY_RUNS = 200; // above it nothing is computed for all pairs
+  const MANY_RUNS = 200; // above it grey lines are drawn as one
   const memo = new Map(); // results by what they are of; everything in the data stays as it is
 
   function once(key, compute) {
@@ -65,7 +64,7 @@ const T = (() => {
     // ["a", "b", "c"] → ["a", ", ", "b", " and ", "c"], for nodes too
     list: (items) => items.flatMap((each, i) => (i === 0 ? [each] : [i === items.length - 1 ? " and " : ", ", each])),
     plural: (n, one, many) => `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`,
-    // Long names are often told apart by their ends.
+    // Long names often differ at their ends.
     short(text, length = 22) {
       const letters = [...text];
       if (letters.length <= length) return text;
@@ -77,10 +76,10 @@ const T = (() => {
     return /[1-9]/.test(text) ? text : text.replace("-", "");
   }
   T.VERDICTS = {
-    better: "better",
-    worse: "worse",
-    open: "not told apart",
-    same: "same within margin",
+    better: "significantly better",
+    worse: "significantly worse",
+    open: "no significant difference",
+    same: "within the margin",
     reference: "reference",
   };
 
@@ -99,6 +98,8 @@ const T = (() => {
   /* Values of a measure by run: typed arrays over all queries of the page, NaN where a query has no value. */
   T.values = (m = T.state.m) =>
     once(`values ${m}`, () => T.data.measures[m].values.map((row) => Float64Array.from(row, (x) => x ?? NaN)));
+  /* Those of a run; zeros where a single run has no other that it is compared with. */
+  T.row = (m, run) => (run === null ? once("none", () => new Float64Array(T.data.qids.length)) : T.values(m)[run]);
   /* Queries that a measure compares: those with a value in every run. */
   T.queries = (m = T.state.m) =>
     once(`queries ${m}`, () =>
@@ -144,79 +145,39 @@ const T = (() => {
 
   T.confidence = () => `${+(100 * (1 - T.data.alpha)).toPrecision(6)} %`; // of simultaneous intervals, in words
 
-  /* |t| of a corrected p, and corrected p of a |t|, from the measure's table [p, |t|], of decreasing p. Between two lines
-     log p is linear in t. */
-  T.critical = (p, m = T.state.m) => {
-    const table = T.data.measures[m].crit ?? [];
-    const after = table.findIndex(([each]) => each <= p);
-    if (after < 0) return table.length ? Infinity : NaN; // too few resamples for so small a p
-    const [low, high] = [table[Math.max(0, after - 1)], table[after]];
-    if (high[0] === p || low === high) return high[1];
-    return low[1] + ((high[1] - low[1]) * Math.log(p / low[0])) / Math.log(high[0] / low[0]);
-  };
-  T.corrected = (t, m = T.state.m) => {
-    const table = T.data.measures[m].crit ?? [];
-    if (!table.length || Number.isNaN(t)) return NaN;
-    if (t === Infinity) return 0;
-    if (t <= table[0][1]) return table[0][0];
-    const after = table.findIndex(([, each]) => each >= t);
-    if (after < 0) return table.at(-1)[0];
-    const [low, high] = [table[after - 1], table[after]];
-    const share = (t - low[1]) / (high[1] - low[1]);
-    return Math.exp(Math.log(low[0]) * (1 - share) + Math.log(high[0]) * share);
-  };
-  /* The interval of a difference by a measure, cut at the largest difference that there can be. */
-  T.limits = (difference, half, m) => {
-    const span = T.data.measures[m].span ?? Infinity;
-    return {low: Math.max(difference - half, -span), high: Math.min(difference + half, span)};
+  /* An interval, cut at the range of the measure: of a difference of two runs, or of the mean of one. */
+  T.limits = (middle, half, m) => {
+    const [least, most] = T.data.measures[m].bounds ?? [];
+    const [low, high] = [least ?? -Infinity, most ?? Infinity];
+    const [from, to] = T.alone() ? [low, high] : [low - high, high - low];
+    return {low: Math.max(middle - half, from), high: Math.min(middle + half, to)};
   };
 
-  /* Run a minus run b by a measure, over the queries that it compares. The interval and p are corrected for all pairs of
-     runs of the measure, and say the same: the interval leaves out 0 where p is below alpha. */
+  /* Run a minus run b by a measure, over the queries that it compares, as computed by treceval_py. The interval and p are
+     corrected for all pairs of runs of the measure, and say the same: the interval leaves out 0 where p is below alpha.
+     With b null, of a single run, the mean of a with its own interval. */
   T.pair = (m, a, b) =>
     once(`pair ${m} ${a} ${b}`, () => {
-      const measure = T.data.measures[m];
-      const [x, y] = [T.values(m)[a], T.values(m)[b]];
-      const queries = T.queries(m);
-      const n = queries.length;
-      let [sum, wins, losses] = [0, 0, 0];
-      for (const q of queries) {
-        const each = x[q] - y[q];
-        sum += each;
-        if (each > 0) wins += 1;
-        else if (each < 0) losses += 1;
-      }
-      const mean = sum / n;
-      let squares = 0;
-      for (const q of queries) squares += (x[q] - y[q] - mean) ** 2;
-      const deviation = n > 1 ? Math.sqrt(squares / (n - 1)) : NaN;
-      const error = deviation / Math.sqrt(n);
-      // Means have all their digits, values of queries five.
-      const exact = measure.means[a] - measure.means[b];
-      const difference = Math.abs(exact - mean) < 1e-4 ? exact : mean;
-      const even = deviation < 1e-9;
-      const t = even ? (Math.abs(difference) < 1e-9 ? 0 : Math.sign(difference) * Infinity) : difference / error;
-      const half = even ? 0 : T.critical(T.data.alpha, m) * error;
+      const {means, low, high, pairs} = T.data.measures[m];
+      const queries = T.queries(m).length;
+      if (b === null) return {difference: means[a], low: low[a] ?? NaN, high: high[a] ?? NaN, queries};
+      const [more, less] = [Math.max(a, b), Math.min(a, b)];
+      const of = (column, same) => (a === b ? same : (pairs[column]?.[(more * (more - 1)) / 2 + less] ?? NaN));
+      const exact = means[a] - means[b];
+      const difference = Math.abs(exact) < 1e-12 ? 0 : exact;
+      const error = of("error", 0);
+      const counts = [of("won", 0), of("lost", 0)];
+      const [wins, losses] = a > b ? counts : counts.reverse();
       return {
-        difference, half, t,
-        ...T.limits(difference, half, m),
-        p: T.corrected(Math.abs(t), m),
-        d: even ? (t === 0 ? 0 : t) : difference / deviation,
-        wins, losses,
-        ties: n - wins - losses,
-        queries: n,
-        get needed() { return needed(this.d, m); },
-        get verdict() { return T.verdict(m, a, b); },
+        difference, wins, losses, queries,
+        ties: queries - wins - losses,
+        ...T.limits(difference, error === 0 ? 0 : (pairs.critical ?? Infinity) * error, m),
+        p: of("p", 1) / (pairs.resamples + 1),
+        d: error !== 0 ? difference / error / Math.sqrt(queries) : difference && Math.sign(difference) * Infinity,
+        needed: of("needed", NaN),
       };
     });
-  /* Queries with which a two-sided paired t-test, as strict as that of all pairs, finds an effect with the power of the
-     settings: Guenther's approximation (The American Statistician 35(4), 1981) from the two normal quantiles in the data,
-     within a query or two of the noncentral t distribution. */
-  function needed(d, m) {
-    const {tail, power} = T.data.measures[m].plan;
-    if (!Number.isFinite(d) || tail == null) return NaN;
-    return d === 0 ? Infinity : Math.max(2, Math.ceil(((tail + power) / d) ** 2 + tail ** 2 / 2));
-  }
+  T.tested = (m) => T.data.measures[m].pairs?.error != null;
   /* Run a beside run b: "reference" if they are the same run; "same" if the interval lies within the margin. */
   T.verdict = (m, a, b) => {
     if (a === b) return "reference";
@@ -225,39 +186,16 @@ const T = (() => {
     if (margin && low > -margin && high < margin) return "same";
     return low > 0 ? "better" : high < 0 ? "worse" : "open";
   };
-  /* Runs that cannot be told apart from a run, best first, itself left out. No margin plays a part. */
-  T.untold = (m, run) =>
-    once(`untold ${m} ${run}`, () =>
+  /* Runs without a significant difference from a run, best first, itself left out. No margin plays a part. */
+  T.similar = (m, run) =>
+    once(`similar ${m} ${run}`, () =>
       T.order(m).filter((each) => {
         if (each === run) return false;
         const {low, high} = T.pair(m, each, run);
         return !(low > 0 || high < 0);
       }),
     );
-  /* Half the width of the interval of a typical pair: what these queries can resolve. */
-  T.resolution = (m = T.state.m) =>
-    once(`resolution ${m}`, () => {
-      const runs = T.data.runs.length;
-      const values = T.values(m);
-      const queries = T.queries(m);
-      const pairs = (runs * (runs - 1)) / 2;
-      const step = Math.max(1, Math.ceil(pairs / TYPICAL));
-      const errors = [];
-      for (let a = 0, number = 0; a < runs; a += 1)
-        for (let b = 0; b < a; b += 1, number += 1) {
-          if (number % step) continue;
-          let [sum, squares] = [0, 0];
-          const [x, y] = [values[a], values[b]];
-          for (let i = 0; i < queries.length; i += 1) {
-            const each = x[queries[i]] - y[queries[i]];
-            sum += each;
-            squares += each * each;
-          }
-          const n = queries.length;
-          errors.push(Math.sqrt(Math.max(0, squares - (sum * sum) / n) / (n - 1) / n));
-        }
-      return T.critical(T.data.alpha, m) * d3.median(errors);
-    });
+  T.alone = () => T.data.runs.length === 1;
   T.many = () => T.data.runs.length > MANY_RUNS;
 
   // Documents ---------------------------------------------------------------------------------------
@@ -303,12 +241,13 @@ const T = (() => {
     T.state = {...state}; // what follows depends on what comes before it
     const order = T.order(state.m);
     const first = T.data.baseline ?? (order.length === 2 ? 0 : order[0]);
-    state.ref = given.ref ?? first;
+    state.ref = T.alone() ? null : (given.ref ?? first);
     state.run = given.run ?? order.find((run) => run !== state.ref);
     if (state.run === state.ref) state.run = order.find((run) => run !== state.ref);
     const queries = T.queries(state.m);
     const compared = given.q != null && queries.includes(given.q);
-    state.q = compared ? given.q : (T.byDifference(state.m, state.run, state.ref)[0] ?? null);
+    const likely = T.alone() ? T.hardest(state.m) : T.byDifference(state.m, state.run, state.ref);
+    state.q = compared ? given.q : (likely[0] ?? null);
     return state;
   }
   /* Queries by the size of the difference of two runs, the largest first. */
@@ -389,7 +328,8 @@ const T = (() => {
   };
   function announceChoice() {
     const {m, ref, run} = T.state;
-    T.announce(`${T.measure().label}: ${T.name(run)} compared with ${T.name(ref)}, ${T.VERDICTS[T.verdict(m, run, ref)]}.`);
+    const compared = T.alone() ? T.fmt.value(T.measure().means[run]) : `compared with ${T.name(ref)}, ${T.VERDICTS[T.verdict(m, run, ref)]}`;
+    T.announce(`${T.measure().label}: ${T.name(run)} ${compared}.`);
   }
 
   // Views -------------------------------------------------------------------------------------------
@@ -435,7 +375,7 @@ const T = (() => {
   T.settle = () => T.views.forEach(drawn);
 
   function watch() {
-    T.views = T.views.filter((view) => (view.root = document.getElementById(view.id)));
+    T.views = T.views.filter((view) => (view.root = document.getElementById(view.id)) && !(T.alone() && view.root.closest(".several")));
     // Whoever is faster than the page sees each part at once.
     const seen = new IntersectionObserver((entries) => {
       for (const {isIntersecting, target} of entries) if (isIntersecting) T.views.forEach((view) => view.root === target && drawn(view));
@@ -573,7 +513,7 @@ const T = (() => {
     if (run === ref) return "var(--orange)";
     return pins.includes(run) ? `var(--pin${pins.indexOf(run)})` : null;
   };
-  T.coloured = () => [...new Set([T.state.ref, T.state.run, ...T.state.pins])];
+  T.coloured = () => [...new Set([T.state.ref, T.state.run, ...T.state.pins])].filter((run) => run !== null);
   /* The name of a run as a button that looks closer at it. */
   T.runButton = (run) =>
     T.h(
@@ -585,14 +525,14 @@ const T = (() => {
       },
       T.name(run),
     );
-  T.verdictColour = (verdict) =>
-    ({better: "var(--blue)", worse: "var(--orange)", open: "var(--open)", same: "var(--ink)", reference: "var(--ink)"})[verdict];
+  T.verdictColour = (verdict) => (verdict === "open" ? "var(--open)" : "var(--ink)");
 
   /* Read the data, restore what the address says, and draw. Called once, after all parts. */
   T.open = async () => {
     T.data = await unpacked(T.get("#data").textContent);
     FRESH.margin = T.data.margin ?? 0;
     document.documentElement.classList.add("scripted");
+    document.documentElement.classList.toggle("alone", T.alone());
     T.all("[data-scripted]").forEach((each) => (each.hidden = false));
     asked = readAddress();
     T.state = resolved(asked);

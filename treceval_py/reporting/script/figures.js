@@ -126,15 +126,16 @@ T.view({
   needs: ["ref", "run", "pins"],
   render() {
     const two = T.data.runs.length === 2;
-    const shown = {ranks: !two && T.data.measures.length > 1, precision: !!T.data.pr, recall: !!T.data.rd, overlap: !two && !!T.data.overlap};
+    const several = T.data.runs.length > 2;
+    const shown = {ranks: several && T.data.measures.length > 1, precision: !!T.data.pr, recall: !!T.data.rd, overlap: several && !!T.data.overlap};
     for (const [id, here] of Object.entries(shown)) document.getElementById(id).hidden = !here;
     T.get(".views").dataset.count = Object.values(shown).filter(Boolean).length;
     const alike = two && T.data.overlap?.rbo[0][1];
     T.get("#key").replaceChildren(
-      ...T.coloured().map((each) => T.h("span", {"data-run": each}, T.h("i", {class: "dot", style: `background:${T.colour(each)}`}), T.h("b", {style: `color:${T.colour(each)}`}, T.fmt.short(T.name(each))))),
-      two ? "" : T.h("span", {class: "not-printed"}, "Grey: all other runs. Point at a run, here or in the table, to find it everywhere; ○ in the table keeps it in colour."),
+      ...(T.alone() ? [] : T.coloured()).map((each) => T.h("span", {"data-run": each}, T.h("i", {class: "dot", style: `background:${T.colour(each)}`}), T.h("b", {style: `color:${T.colour(each)}`}, T.fmt.short(T.name(each))))),
+      several ? T.h("span", {class: "not-printed"}, "Grey: all other runs. Point at a run, here or in the table, to highlight it everywhere; ○ in the table keeps it in colour.") : "",
       alike == null || alike === false ? "" : T.h("span", {}, `Their rankings overlap by ${T.fmt.value(alike, 2)} (${overlapWords()}).`),
-      T.data.pr || T.data.overlap ? "" : T.h("span", {}, "Curves and overlap need the runs themselves; these are saved results."),
+      T.data.pr || T.data.overlap ? "" : T.h("span", {}, T.alone() ? "Curves need the run itself; these are saved results." : "Curves and overlap need the runs themselves; these are saved results."),
     );
   },
 });
@@ -151,7 +152,7 @@ T.view({
     const measures = [m, ...d3.range(T.data.measures.length).filter((each) => each !== m)];
     const all = T.data.runs.length;
     const crowd = all > CROWD;
-    const place = begun(root, "Do the measures agree?", crowd ? "Rank of each run by each measure." : "Rank of each run by each measure. Filled: not told apart from that measure’s best run.");
+    const place = begun(root, "Do the measures agree?", crowd ? "Rank of each run by each measure." : "Rank of each run by each measure. Filled: the best run, and those without a significant difference from it.");
     const named = 12;
     const room = Math.max(70, Math.min(112, 7 * d3.max(crowd ? T.coloured() : d3.range(all), (each) => Math.min(named + 2, T.name(each).length))));
     const width = Math.max(220, place.clientWidth);
@@ -160,7 +161,7 @@ T.view({
     const x = d3.scalePoint(measures, [left, width - room - 10]);
     const y = (each, measure) => top + step * T.place(each, measure);
     const path = (each) => d3.line(([, measure]) => x(measure), ([run, measure]) => y(run, measure)).curve(d3.curveBumpX)(measures.map((measure) => [each, measure]));
-    const top4 = measures.map((measure) => new Set([T.order(measure)[0], ...T.untold(measure, T.order(measure)[0])]));
+    const top4 = measures.map((measure) => new Set([T.order(measure)[0], ...T.similar(measure, T.order(measure)[0])]));
     const last = measures.at(-1);
     const labelled = crowd ? T.coloured() : T.order(last);
     const at = spread(labelled.map((each) => y(each, last)), 12.5, height - 4);
@@ -184,7 +185,7 @@ T.view({
   },
 });
 
-// Where in the list, and how deep? ------------------------------------------------------------------------
+// Precision and recall ------------------------------------------------------------------------
 
 function curves(root, {title, about, curve, x, ticks, xLabel, said, name, first}) {
   if (root.hidden) return;
@@ -215,7 +216,7 @@ T.view({
   id: "precision",
   needs: ["ref", "run", "pins", "size"],
   render(root) {
-    curves(root, {title: "Where in the list?", about: "Interpolated precision at levels of recall.", curve: T.data.pr,
+    curves(root, {title: "How precise at each recall?", about: "Interpolated precision at levels of recall.", curve: T.data.pr,
       x: d3.scaleLinear([0, 1], [0, 1]), ticks: [0, 0.2, 0.4, 0.6, 0.8, 1], xLabel: "recall", said: (at) => `at recall ${at}`, name: "precision-recall", first: "recall"});
   },
 });
@@ -225,12 +226,12 @@ T.view({
   render(root) {
     const depths = T.data.rd?.x ?? [1, 10];
     const ends = [depths[0], Math.max(depths.at(-1), depths[0] + 1)];
-    curves(root, {title: "How deep?", about: "Share of the relevant documents that are found by each depth.", curve: T.data.rd,
-      x: d3.scaleLog(ends, [0, 1]), ticks: depths.filter((each) => Number.isInteger(Math.log10(each))), xLabel: "documents looked at", said: (at) => `after ${at} documents`, name: "recall-depth", first: "depth"});
+    curves(root, {title: "How much is found, and how deep?", about: "Share of the relevant documents retrieved down to each rank.", curve: T.data.rd,
+      x: d3.scaleLog(ends, [0, 1]), ticks: depths.filter((each) => Number.isInteger(Math.log10(each))), xLabel: "rank", said: (at) => `down to rank ${at}`, name: "recall-depth", first: "depth"});
   },
 });
 
-// Who is alike? ------------------------------------------------------------------------------------------
+// Which runs are similar? ------------------------------------------------------------------------------------------
 
 function closest() {
   const {rbo} = T.data.overlap;
@@ -251,8 +252,8 @@ T.view({
     if (crowd && root.dataset.of === drawn) return;
     root.dataset.of = drawn;
     const [a, b] = closest();
-    const place = begun(root, "Who is alike?", [
-      `${overlapWords()[0].toUpperCase()}${overlapWords().slice(1)}; darker: more alike. Most alike: ${T.fmt.short(T.name(a), 18)} and ${T.fmt.short(T.name(b), 18)}, ${T.fmt.value(rbo[a][b], 2)}.`]);
+    const place = begun(root, "Which runs are similar?", [
+      `${overlapWords()[0].toUpperCase()}${overlapWords().slice(1)}. Most similar: ${T.fmt.short(T.name(a), 18)} and ${T.fmt.short(T.name(b), 18)}, ${T.fmt.value(rbo[a][b], 2)}.`]);
     const width = Math.max(220, place.clientWidth);
     const room = crowd ? 4 : Math.min(110, 6.6 * d3.max(T.data.runs, (each) => Math.min(16, each.name.length)) + 8);
     const size = Math.min((width - room) / (all - 1), 26);
@@ -273,6 +274,7 @@ T.view({
         T.s("rect", {class: "frame", "data-run": each, x: x(i - 1) - 0.5, y: i * size - 0.5, width: i * size, height: size, opacity: 0}),
         T.s("rect", {class: "frame", "data-run": each, x: x(i) - 0.5, y: (i + 1) * size - 0.5, width: size, height: (all - 1 - i) * size, opacity: 0})]),
     });
+    place.append(T.h("p", {class: "legend"}, "Overlap ", scaleOf(colour, T.fmt.value(colour.low, 2), T.fmt.value(colour.high, 2))));
     const at = (event) => {
       const [px, py] = pointed(event, svg);
       const i = Math.floor(py / size);
@@ -298,16 +300,18 @@ const numberAt = (event) => {
   return run == null ? null : Number(run);
 };
 
-// Which queries are hard, and for whom? ------------------------------------------------------------------
+// Which queries are hard, and for which runs? ------------------------------------------------------------------
 
-const BINS = 250; // a heat map of more columns than this has queries in groups of equal size
+const [BINS, FEWER] = [250, 60]; // a heat map of more columns than this has queries in groups of equal size; on a narrow screen
+const TOUCHED = 24; // pixels of what a finger can pick
 const CLIP = 0.6; // differences beyond this share of the measure's range have the same colour
 
 /* The columns: hard to easy, each a list of queries. */
 function columnsOf(m) {
   const queries = T.hardest(m);
-  if (queries.length < BINS) return queries.map((q) => [q]);
-  return d3.range(BINS).map((i) => queries.slice(Math.round((i * queries.length) / BINS), Math.round(((i + 1) * queries.length) / BINS)));
+  const most = T.narrow() ? FEWER : BINS;
+  if (queries.length <= most) return queries.map((q) => [q]);
+  return d3.range(most).map((i) => queries.slice(Math.round((i * queries.length) / most), Math.round(((i + 1) * queries.length) / most)));
 }
 const meanOf = (row, queries) => {
   let sum = 0;
@@ -326,22 +330,22 @@ T.view({
     const binned = columns.some((queries) => queries.length > 1);
     const rows = T.rows().filter((each) => !Array.isArray(each));
     const ease = T.ease(m);
-    const place = begun(root, "Which queries are hard, and for whom?", [
+    const place = begun(root, "Which queries are hard, and for which runs?", [
       binned ? `${T.fmt.count(T.queries(m).length)} queries in ${columns.length} columns, from hard to easy (${ease.by} over the runs). Above: ` : `Columns are queries from hard to easy (${ease.by} over the runs). Above: `,
       T.h("b", {style: "color:var(--blue)"}, T.fmt.short(T.name(looked))), " and ", T.h("b", {style: "color:var(--orange)"}, T.fmt.short(T.name(ref))), " within the range of all runs."]);
     const all = values.flatMap((row) => d3.extent(T.queries(m), (q) => row[q]));
     const [low, high] = [Math.min(0, d3.min(all) ?? 0), Math.max(d3.max(all) ?? 1, d3.max(all) <= 1 ? 1 : 0)];
     const colour = heat === "difference"
-      ? ramp(["--orange", "--low", "--blue"], -CLIP * (high - low), CLIP * (high - low))
+      ? ramp(["--lower", "--low", "--higher"], -CLIP * (high - low), CLIP * (high - low))
       : ramp(["--low", "--middle", "--high"], low, high);
     place.append(chips(colour));
 
     const narrow = T.narrow();
     const longest = d3.max(rows, (each) => Math.min(narrow ? 11 : 18, T.name(each).length)) ?? 8;
     const left = Math.max(48, Math.ceil(6.7 * longest) + 12);
-    const width = Math.max(place.clientWidth, left + columns.length * (narrow ? 5 : 3) + 4);
+    const width = Math.max(place.clientWidth, left + columns.length * (narrow ? TOUCHED : 3) + 4);
     const size = Math.min(44, (width - left - 4) / columns.length);
-    const [above, gapRows, rowHeight] = [70, 10, 16];
+    const [above, gapRows, rowHeight] = [70, 10, narrow ? TOUCHED : 16];
     const top = above + gapRows;
     const bottom = top + rows.length * rowHeight;
     const height = bottom + 26;
@@ -377,7 +381,7 @@ T.view({
           T.s("line", {class: "grid", x1: left, x2: x(columns.length), y1: up(value), y2: up(value)})]),
         strip,
         rows.map((each, row) => [
-          labelOf(each, {x: left - 8, y: top + row * rowHeight + 12, "text-anchor": "end"}, narrow ? 11 : 18),
+          labelOf(each, {x: left - 8, y: top + (row + 0.5) * rowHeight + 4, "text-anchor": "end"}, narrow ? 11 : 18),
           T.s("rect", {class: "frame", "data-run": each, x: left - 1, y: top + row * rowHeight - 0.5, width: columns.length * size + 1, height: rowHeight, opacity: 0})]),
         columns.map((queries, i) => queries.length > 1 ? null : T.s("rect", {class: "frame", "data-q": queries[0], x: x(i) - 0.5, y: top - 2, width: size, height: bottom - top + 3, opacity: 0})),
         at < 0 ? null : [
@@ -429,6 +433,13 @@ function heatHint({queries, run}, means, measure) {
   return [T.h("b", {}, text ? `${title}: ${T.fmt.short(text, 120)}` : title), T.h("span", {}, measure.label), ...said];
 }
 
+/* What the colours of a ramp mean, with its ends in words. */
+function scaleOf({colours}, low, high) {
+  const drawn = T.s("svg", {width: 110, height: 16, "aria-hidden": "true"},
+    colours.map((fill, i) => T.s("rect", {x: (i * 110) / colours.length, y: 3, width: 110 / colours.length + 0.4, height: 10, fill})));
+  return T.h("span", {class: "scale", role: "img", "aria-label": `Colours from ${low} to ${high}`}, low, drawn, high);
+}
+
 function chips(colour) {
   const {heat, group, ref} = T.state;
   const chip = (text, pressed, change, title) =>
@@ -437,16 +448,14 @@ function chips(colour) {
       T.set(change);
       T.all("#heat .chips button")[number]?.focus();
     }}}, text);
-  const {low, high, colours} = colour;
-  const scale = T.s("svg", {width: 190, height: 16, role: "img", "aria-label": `Colours from ${T.fmt.value(low, 1)} to ${T.fmt.value(high, 1)}`},
-    T.s("text", {x: 30, y: 12, "text-anchor": "end"}, heat === "difference" ? T.fmt.signed(low, 1) : T.fmt.tick(low, high - low)),
-    colours.map((fill, i) => T.s("rect", {x: 36 + (i * 110) / colours.length, y: 3, width: 110 / colours.length + 0.4, height: 10, fill})),
-    T.s("text", {x: 152, y: 12}, heat === "difference" ? T.fmt.signed(high, 1) : T.fmt.tick(high, high - low)));
+  const {low, high} = colour;
+  const scale = heat === "difference" ? scaleOf(colour, `worse ${T.fmt.signed(low, 1)}`, `${T.fmt.signed(high, 1)} better`)
+    : scaleOf(colour, T.fmt.tick(low, high - low), T.fmt.tick(high, high - low));
   return T.h("div", {class: "chips"},
     T.h("span", {}, "Colour is"),
     chip("the value", heat === "value", {heat: "value"}),
     chip(`the difference from ${T.fmt.short(T.name(ref))}`, heat === "difference", {heat: "difference"}),
-    T.h("span", {class: "scale"}, scale),
+    scale,
     T.data.groups?.length ? [
       T.h("span", {class: "next"}, "Queries"), chip("all", !group, {group: ""}),
       T.data.groups.map(({name, sets}, set) => sets.map(([label, queries], part) =>

@@ -18,6 +18,7 @@ const IN_LISTS = [
   [["Enter"], "look closer at the run"],
 ];
 
+const OF_TWO = ["s", "r", "p"]; // keys without a meaning for a single run
 const step = (list, now, by) => list[(now + by + list.length) % list.length];
 const measures = () => d3.range(T.data.measures.length);
 
@@ -62,7 +63,7 @@ const ACTS = {
 function help() {
   let dialog = T.get("#help");
   if (!dialog) {
-    const rows = (list) => list.map(([keys, does]) => T.h("tr", {}, T.h("th", {scope: "row"}, keys.map((key) => [T.h("kbd", {}, key), " "])), T.h("td", {}, does)));
+    const rows = (list) => list.filter(([keys]) => !(T.alone() && OF_TWO.includes(keys[0]))).map(([keys, does]) => T.h("tr", {}, T.h("th", {scope: "row"}, keys.map((key) => [T.h("kbd", {}, key), " "])), T.h("td", {}, does)));
     const part = (title, list) => T.h("table", {}, T.h("caption", {}, title), T.h("tbody", {}, rows(list)));
     dialog = T.h("dialog", {id: "help", "aria-labelledby": "help-title"},
       T.h("h2", {id: "help-title"}, "Keys"), part("Anywhere", KEYS), part("In the table of runs and the list of queries", IN_LISTS),
@@ -85,7 +86,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   // Rows of the table of runs have these keys for themselves; see there.
-  if (!Object.hasOwn(ACTS, event.key)) return;
+  if (!Object.hasOwn(ACTS, event.key) || (T.alone() && OF_TWO.includes(event.key))) return;
   event.preventDefault();
   ACTS[event.key]();
 });

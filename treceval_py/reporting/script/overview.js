@@ -2,52 +2,24 @@
 
 // The finding and three facts ------------------------------------------------------------------------
 
-/* Sentences are lists of texts and runs, {run}. Those of the finding are as finding() in comparing/show/sentences.py has
-   them, for the page without a script; a test compares. */
+/* Sentences are lists of texts and of runs, {run}. */
 const run = (number) => ({run: number});
 const runs = (numbers) => T.fmt.list(numbers.map(run));
-const NAMED = 5; // more runs than this are counted, not named
 
+/* The sentences of treceval_py; of two runs, with the interval of their difference. */
 function finding(m) {
-  const {label, means} = T.data.measures[m];
-  const order = T.order(m);
-  const value = T.fmt.value(means[order[0]]);
-  const best = order.filter((each) => means[each] === means[order[0]]);
-  if (means[order[0]] == null) return [[`${label} has no value.`], []];
-  if (best.length === order.length) return [[`${order.length === 2 ? "Both" : `All ${T.fmt.word(order.length)}`} runs have the same ${label}, ${value}.`], []];
-  const first = order.length === 2
-    ? [run(best[0]), ` has the higher ${label}, ${value} against ${T.fmt.value(means[order[1]])}.`]
-    : [...named(best), ` ${best.length === 1 ? "has" : "have"} the highest ${label}, ${value}.`];
-  return [first, apart(m, best)];
-}
-const named = (numbers) => (numbers.length > NAMED ? [`${T.fmt.word(numbers.length)} runs`] : runs(numbers));
-
-function apart(m, best) {
-  const {alpha} = T.data;
-  if (Number.isNaN(T.critical(alpha, m))) return [T.queries(m).length < 2 ? "One query is too few for a test." : "Differences are not tested."];
-  const order = T.order(m);
-  // Of several that are the highest, each has to be apart.
-  const untold = order.filter((each) => !best.includes(each) && best.some((one) => T.untold(m, one).includes(each)));
-  const told = order.length - best.length - untold.length;
-  if (order.length === 2) {
-    const pair = T.pair(m, T.state.run, T.state.ref); // as everywhere on the page: run minus reference
-    return [`${untold.length ? "The two cannot be told apart" : "The difference is significant"} (simultaneous test, p\u00a0≤\u00a0${alpha}). ` +
-      `The mean difference, ${T.name(T.state.run)} ${T.MINUS} ${T.name(T.state.ref)}, is ${T.fmt.signed(pair.difference)}, with a ${T.confidence()} interval from ${T.fmt.signed(pair.low)} to ${T.fmt.signed(pair.high)}.`];
-  }
-  const pairs = (order.length * (order.length - 1)) / 2;
-  const [it, is] = best.length === 1 ? ["It", "is"] : ["They", "are"];
-  const better = `${is} better than the other ${told > 1 ? T.fmt.word(told) : "run"}`;
-  const said = !told ? [`${it} cannot be told apart from any other run`]
-    : !untold.length ? [`${it} ${better}`]
-      : [`${it} cannot be told apart from `, ...named(untold), `; ${it.toLowerCase()} ${better}`];
-  return [...said, ` (simultaneous test of ${T.fmt.count(pairs)} pairs of runs, p\u00a0≤\u00a0${alpha}).`];
+  const [first, ...rest] = T.data.measures[m].finding.map((sentence) => sentence.map((part) => (typeof part === "number" ? run(part) : part.replace(/p ≤ /, "p\u00a0≤\u00a0"))));
+  if (T.data.runs.length !== 2 || !T.tested(m) || !rest.length) return [first, rest.flat()];
+  const {run: looked, ref} = T.state; // as everywhere on the page: run minus reference
+  const pair = T.pair(m, looked, ref);
+  return [first, [...rest.flat(), " The mean difference, ", run(looked), ` ${T.MINUS} `, run(ref), `, is ${T.fmt.signed(pair.difference)}, with a ${T.confidence()} interval from ${T.fmt.signed(pair.low)} to ${T.fmt.signed(pair.high)}.`]];
 }
 
 /* What a reference other than the best run adds. */
 function comparedWith(m, reference) {
   const found = d3.group(T.order(m).filter((each) => each !== reference), (each) => T.verdict(m, each, reference));
-  const parts = [["better", "is better", "are better"], ["same", "is the same within the margin", "are the same within the margin"],
-    ["open", "cannot be told apart", "cannot be told apart"], ["worse", "is worse", "are worse"]];
+  const parts = [["better", "is significantly better", "are significantly better"], ["same", "is equivalent within the margin", "are equivalent within the margin"],
+    ["open", "does not differ significantly", "do not differ significantly"], ["worse", "is significantly worse", "are significantly worse"]];
   const said = parts.filter(([verdict]) => found.has(verdict)).map(([verdict, one, many]) => {
     const which = found.get(verdict);
     return [...(which.length <= 2 ? runs(which) : [`${T.fmt.word(which.length)} runs`]), ` ${which.length === 1 ? one : many}`];
@@ -71,22 +43,22 @@ function facts(m) {
   const all = T.data.runs.length;
   const said = [];
   const others = d3.range(T.data.measures.length).filter((each) => each !== m);
-  if (others.length) {
+  if (others.length && !T.alone()) {
     const leaders = others.map((each) => {
       const best = T.order(each)[0];
-      const untold = T.untold(each, best).length;
-      const how = all === 2 ? [] : [untold === 0 ? " (alone)" : untold === all - 1 ? " (no run told apart)" : ` (${T.fmt.word(untold)} not told apart)`];
+      const similar = T.similar(each, best).length;
+      const how = all === 2 ? [] : [similar === 0 ? " (significantly)" : similar === all - 1 ? " (no significant difference)" : ` (${T.fmt.word(similar)} not significantly worse)`];
       return [`${T.data.measures[each].label}: `, run(best), ...how];
     });
     said.push(["Do other measures agree?", [all === 2 ? "Higher " : "Highest ", ...leaders.flatMap((each, i) => (i ? ["; ", ...each] : each)), "."]]);
   }
-  const resolution = T.resolution(m);
+  const resolution = T.data.measures[m].pairs?.resolution;
   if (resolution >= 0.0005)
-    said.push(["Which differences can be seen?", [
-      `With these ${T.fmt.plural(T.queries(m).length, "query", "queries")}, ${all === 2 ? "the two" : "two of these"} runs are told apart when they differ by about `,
-      {strong: T.fmt.value(resolution, 3)}, ` ${label} (half the width of ${all === 2 ? "the" : "a typical simultaneous"} ${T.confidence()} interval).`]]);
+    said.push(["Which differences are detectable?", [
+      `With these ${T.fmt.plural(T.queries(m).length, "query", "queries")}, differences above about `, {strong: T.fmt.value(resolution, 3)},
+      ` ${label} are detectable (half the width of ${all === 2 ? "the" : "a typical simultaneous"} ${T.confidence()} interval).`]]);
   const relied = reliance(label, ties);
-  if (relied.length) said.push(["Can the numbers be relied on?", relied]);
+  if (relied.length) said.push(["How reliable are the numbers?", relied]);
   return said;
 }
 
@@ -95,8 +67,8 @@ function reliance(label, ties) {
   const judged = T.data.runs.map((each) => each.judged);
   if (judged.every((each) => each != null)) {
     const least = d3.minIndex(judged);
-    said.push("Of the first ten documents ", {strong: T.fmt.percent(d3.median(judged))}, ` are judged${judged.length > 2 ? " in the median run" : " on average"}`);
-    if (judged[least] < d3.max(judged)) said.push("; least in ", run(least), ` (${T.fmt.percent(judged[least])})`);
+    said.push({strong: T.fmt.percent(d3.median(judged))}, ` of the first ten documents are judged${judged.length > 2 ? " in the median run" : T.alone() ? "" : " on average"}`);
+    if (judged[least] < d3.max(judged)) said.push("; fewest in ", run(least), ` (${T.fmt.percent(judged[least])})`);
     said.push(". ");
   }
   if (ties) {
@@ -104,9 +76,9 @@ function reliance(label, ties) {
     const worst = d3.maxIndex(reach);
     const many = reach.filter((each) => each >= 0.001).length;
     if (many)
-      said.push(`The order of equal scores matters in ${many === 1 ? "" : `${T.fmt.word(many)} runs, most in `}`, run(worst),
-        `: its ${label} lies between ${T.fmt.value(ties[worst][0], 3)} and ${T.fmt.value(ties[worst][1], 3)}.`);
-    else said.push(`The order of equal scores moves no ${label} by 0.001.`);
+      said.push(`The order of ties matters in ${many === 1 ? "" : `${T.fmt.word(many)} runs, most in `}`, run(worst),
+        `: its ${label} is between ${T.fmt.value(ties[worst][0], 3)} and ${T.fmt.value(ties[worst][1], 3)}.`);
+    else said.push(`The order of ties changes ${label} by less than 0.001.`);
   }
   return said;
 }
@@ -128,7 +100,7 @@ T.view({
     const {length: left} = T.data.qids.filter((_, q) => !T.queries(m).includes(q));
     T.get("#counts").textContent = [
       T.fmt.plural(T.data.runs.length, "run", "runs"),
-      T.fmt.plural(T.data.qids.length, "query", "queries") + (left ? ` (${left} without ${T.measure(m).label} in some run, left out)` : ""),
+      T.fmt.plural(T.data.qids.length, "query", "queries") + (left ? ` (${left} left out: some run has no ${T.measure(m).label})` : ""),
       T.fmt.plural(T.data.measures.length, "measure", "measures"),
     ].join(" · ");
   },
@@ -209,7 +181,7 @@ T.view({
     const offered = [...new Set([...MARGINS, T.data.margin ?? 0, T.state.margin])].filter((each) => each > 0).sort(d3.ascending);
     T.get("#margin").replaceChildren(
       T.h("option", {value: 0}, "not set"),
-      ...offered.map((each) => T.h("option", {value: each, selected: each === T.state.margin}, `below ${each}`)),
+      ...offered.map((each) => T.h("option", {value: each, selected: each === T.state.margin}, String(each))),
     );
   },
 });
@@ -249,7 +221,7 @@ T.forest = (from, to, ticks) => {
   return {scale, ticks: at, label: (x) => (x === 0 ? "0" : (x > 0 ? "+" : "") + T.fmt.tick(x, at[1] - at[0]))};
 };
 
-/* The mark of a pair: its interval, and a dot that is filled where the runs are told apart. */
+/* The mark of a pair: its interval, and a dot that is filled where the difference is significant. */
 T.interval = (pair, verdict, scale, y, colour = T.verdictColour(verdict)) => [
   Number.isNaN(pair.low) ? null : T.s("line", {x1: scale(pair.low), x2: scale(pair.high), y1: y, y2: y, stroke: colour, "stroke-width": 2}),
   T.s("circle", {cx: scale(pair.difference), cy: y, r: 4.4, fill: verdict === "open" ? "var(--paper)" : colour, stroke: colour, "stroke-width": 1.8}),
@@ -265,14 +237,14 @@ function forestGround(height, {scale, ticks}) {
   ];
 }
 
-/* Queries lost, even and won as one bar; the mark at half lets the eye see who has more. */
+/* Queries lost (light), even and won (dark) as one bar; the mark at half lets the eye see who has more. */
 function record(pair, height) {
   const at = (count) => 26 + (BAR * count) / Math.max(1, pair.queries);
   const [y, x1, x2] = [height / 2, at(pair.losses), at(pair.losses + pair.ties)];
   const part = (from, to, fill) => T.s("rect", {x: from, width: Math.max(0, to - from), y: y - 4.5, height: 9, fill});
   return T.s("svg", {width: BAR + 52, height, role: "img", "aria-label": `${pair.losses} lost, ${pair.ties} even, ${pair.wins} won`},
     T.s("text", {x: 20, y: y + 4, "text-anchor": "end"}, String(pair.losses)),
-    part(at(0), x1, "var(--orange)"), part(x1, x2, "var(--line)"), part(x2, at(pair.queries), "var(--blue)"),
+    part(at(0), x1, "var(--other)"), part(x1, x2, "var(--hair)"), part(x2, at(pair.queries), "var(--text)"),
     T.s("line", {x1: 26 + BAR / 2, x2: 26 + BAR / 2, y1: y - 7, y2: y + 7, stroke: "var(--ink)", "stroke-width": 1}),
     T.s("text", {x: BAR + 32, y: y + 4}, String(pair.wins)));
 }
@@ -292,8 +264,8 @@ function reach(measure, each, scale, height) {
 function reachWords(measure, each) {
   const [ties, unjudged] = [measure.ties?.[each], measure.unj?.[each]];
   return [
-    ties && `by the order of equal scores ${T.fmt.value(ties[0])} to ${T.fmt.value(ties[1])}` + (ties[2] == null ? "" : ` (${T.fmt.plural(ties[2], "query", "queries")} touched)`),
-    unjudged && `by labels of unjudged documents ${T.fmt.value(unjudged[0])} to ${T.fmt.value(unjudged[1])}`,
+    ties && `${T.fmt.value(ties[0])} to ${T.fmt.value(ties[1])} over all orders of ties (${T.fmt.plural(ties[2], "query", "queries")} affected)`,
+    unjudged && `${T.fmt.value(unjudged[0])} to ${T.fmt.value(unjudged[1])} over all labels of unjudged documents`,
   ].filter(Boolean);
 }
 
@@ -316,7 +288,7 @@ function headOfRuns(axis, forest, narrow, reachScale) {
     T.data.measures.map((measure, each) => each === m ? null :
       side(T.h("button", {type: "button", title: `Sort all by ${measure.label}`, on: {click: () => T.set({m: each})}}, measure.label))),
     hasJudged() ? side("Judged", T.h("br"), "in first 10") : null,
-    reachScale ? T.h("th", {scope: "col", class: "not-narrow wide-only"}, "Reach of ties, of", T.h("br"), "missing judgments",
+    reachScale ? T.h("th", {scope: "col", class: "not-narrow wide-only"}, "Range over ties,", T.h("br"), "unjudged documents",
       T.s("svg", {width: REACH, height: 14, "aria-hidden": "true"}, T.s("text", {x: reachScale(0), y: 11, style: "font-size:11px"}, "0"),
         T.s("text", {x: REACH - 2, y: 11, "text-anchor": "end", style: "font-size:11px"}, T.fmt.value(reachScale.domain()[1], 2)))) : null));
 }
@@ -337,7 +309,7 @@ function drawRuns(root) {
   const known = measure.ties ?? measure.unj;
   const reachTo = d3.max([...(measure.unj ?? []).map((x) => x[1]), ...(measure.ties ?? []).map((x) => x[1]), ...measure.means]);
   const reachScale = known && d3.scaleLinear([Math.min(0, d3.min(measure.means)), reachTo], [3, REACH - 3]);
-  const tops = d3.range(T.data.measures.length).map((each) => new Set([T.order(each)[0], ...T.untold(each, T.order(each)[0])]));
+  const tops = d3.range(T.data.measures.length).map((each) => new Set([T.order(each)[0], ...T.similar(each, T.order(each)[0])]));
   const rows = T.rows();
   const columns = 7 + T.data.measures.length - 1 + hasJudged() + !!known;
   const rowOf = (each, first) => {
@@ -412,18 +384,44 @@ function moreOf(m, each, ref) {
 }
 
 function legendOfRuns(m) {
-  const swatch = (verdict, text) => T.h("span", {}, T.s("svg", {width: 40, height: 14, "aria-hidden": "true"},
-    T.interval({low: 2, high: 38, difference: 20}, verdict, (x) => x, 7)), text);
+  const swatch = (text, ...drawn) => T.h("span", {}, T.s("svg", {width: 40, height: 14, "aria-hidden": "true"}, drawn), text);
+  const interval = (verdict, text) => swatch(text, T.interval({low: 2, high: 38, difference: 20}, verdict, (x) => x, 7));
   const runs = T.data.runs.length;
   const pairs = (runs * (runs - 1)) / 2;
-  if (Number.isNaN(T.critical(T.data.alpha, m))) return [T.h("span", {}, "Differences are not tested, and have no intervals.")];
+  if (!T.tested(m)) return [T.h("span", {}, "Differences are not tested, and have no intervals.")];
   return [
-    swatch("better", "better than the reference"), swatch("worse", "worse"), swatch("open", "not told apart: the interval contains 0"),
-    T.state.margin ? swatch("same", "same: the interval is within the margin") : null,
+    swatch("the reference", diamond(20, 7)), interval("better", "significant difference"), interval("open", "no significant difference: the interval contains 0"),
+    T.state.margin ? interval("same", "equivalent: the interval is within the margin") : null,
+    ...legendOfRanges(T.measure(m), swatch),
     T.h("span", {}, pairs === 1 ? `${T.confidence()} interval.` : `${T.confidence()} intervals, simultaneous over all ${T.fmt.count(pairs)} pairs of runs: any run may be the reference.`),
-    T.data.measures.length > 1 && runs > 2 ? T.h("span", {class: "not-narrow wide-only"}, "Other measures: bold is the best run, grey is worse than it.") : null,
+    T.data.measures.length > 1 && runs > 2 ? T.h("span", {class: "not-narrow wide-only"}, "Other measures: bold is the best run, grey is significantly worse.") : null,
     T.state.unfolded && runs > FOLDED ? T.h("button", {type: "button", class: "tool", on: {click: () => T.set({unfolded: false})}}, "Show fewer rows") : null,
   ].filter(Boolean);
+}
+
+function legendOfRanges({ties, unj}, swatch) {
+  const [thin, y] = [{stroke: "var(--edge)", "stroke-width": 1}, 7];
+  return [
+    (ties || unj) && swatch("mean", T.s("line", {x1: 20, x2: 20, y1: 1, y2: 13, stroke: "var(--ink)", "stroke-width": 1.6})),
+    ties && swatch("its range over all orders of ties", T.s("line", {x1: 6, x2: 34, y1: y, y2: y, stroke: "var(--ink)", "stroke-width": 5})),
+    unj && swatch("its range over all labels of unjudged documents", T.s("path", {d: "M3,4v6M3,7h34M37,4v6", fill: "none", ...thin})),
+  ].filter(Boolean).map((each) => (each.classList.add("not-narrow", "wide-only"), each));
+}
+
+/* A single run: a row for each measure. */
+function drawAlone(root) {
+  const range = (bounds) => (bounds?.[0] == null ? "–" : `${T.fmt.value(bounds[0])} to ${T.fmt.value(bounds[1])}`);
+  const has = (key) => T.data.measures.some((each) => each[key]);
+  const head = ["Measure", "Mean", `${T.fmt.percent(T.data.confidence, 0)} interval`, has("ties") && "Over all orders of ties", has("unj") && "Over all labels of unjudged documents"].filter(Boolean);
+  const rows = T.data.measures.map(({label, means, low, high, ties, unj}) => [
+    label, T.fmt.value(means[0]), range([low[0], high[0]]), has("ties") && range(ties?.[0]), has("unj") && range(unj?.[0])].filter((cell) => cell !== false));
+  T.get(".drawn", root).replaceChildren(T.h("table", {class: "runs"},
+    T.h("caption", {}, `Measures of ${T.name(0)}`),
+    T.h("thead", {}, T.h("tr", {}, head.map((each, i) => T.h("th", {scope: "col", class: i ? "right" : null}, each)))),
+    T.h("tbody", {}, rows.map(([label, ...cells], m) => T.h("tr", {class: m === T.state.m ? "blue" : null}, T.h("th", {scope: "row"}, label), cells.map((each) => T.h("td", {class: "right"}, each)))))));
+  T.figure(root, {name: "measures", title: `Measures of ${T.name(0)}`, csv: () => [
+    ["measure", "mean", "low", "high", "ties_low", "ties_high", "unjudged_low", "unjudged_high"],
+    ...T.data.measures.map(({name, means, low, high, ties, unj}) => [name, means[0], low[0], high[0], ...(ties?.[0].slice(0, 2) ?? ["", ""]), ...(unj?.[0] ?? ["", ""])].map((x) => x ?? ""))]});
 }
 
 function tableOfRuns() {
@@ -469,7 +467,7 @@ function focusRow(each) {
   row.focus();
 }
 
-T.view({id: "runs", needs: ["m", "ref", "run", "pins", "margin", "unfolded", "size"], render: drawRuns});
+T.view({id: "runs", needs: ["m", "ref", "run", "pins", "margin", "unfolded", "size"], render: (root) => (T.alone() ? drawAlone : drawRuns)(root)});
 
 const drawnRuns = T.get("#runs");
 drawnRuns.addEventListener("click", (event) => {

@@ -1,4 +1,5 @@
-/* Two runs: the verdict in words, the numbers, and the difference by query and by group of queries. */
+/* Two runs: the verdict in words, the numbers, and the difference by query and by group of queries; of a single run, its
+   values by query and by group. */
 
 const CROWD = 1000; // queries from which points become hexagons and bars an outline
 const DRAWN = 200; // points with the largest differences, which are drawn over the hexagons
@@ -39,7 +40,7 @@ let kept = {key: null, found: []};
 T.differences = (m, run, ref) => {
   const key = `${m} ${run} ${ref}`;
   if (kept.key !== key) {
-    const [mine, theirs] = [T.values(m)[run], T.values(m)[ref]];
+    const [mine, theirs] = [T.row(m, run), T.row(m, ref)];
     const found = T.queries(m).map((q) => ({q, x: theirs[q], y: mine[q], d: mine[q] - theirs[q]}));
     kept = {key, found: found.sort((one, other) => one.d - other.d || one.q - other.q)};
   }
@@ -64,6 +65,9 @@ T.inGroups = (m, run, ref) => {
 
 const {plural} = T.fmt;
 const shortName = (run) => T.fmt.short(T.name(run));
+/* Names of what is shown, for titles of saved pictures. */
+const runsOf = () => [T.state.run, T.state.ref].filter((each) => each !== null).map(T.name).join(" and ");
+T.runsOf = runsOf;
 /* The name of a run in its colour. */
 T.inColour = (run) => T.h("b", {class: run === T.state.run ? "is-run" : "is-ref", "data-run": run}, T.name(run));
 
@@ -73,26 +77,19 @@ function verdict({m, run, ref, margin}) {
   const {label} = T.data.measures[m];
   const [mine, theirs] = [T.inColour(run), T.inColour(ref)];
   const said = {
-    better: [mine, " is better than ", theirs, ` by ${label}`],
-    worse: [mine, " is worse than ", theirs, ` by ${label}`],
-    same: [mine, " and ", theirs, ` are the same by ${label}, within ±${margin}`],
-    open: [mine, " and ", theirs, ` cannot be told apart by ${label}`],
+    better: [mine, " is significantly better than ", theirs, ` in ${label}`],
+    worse: [mine, " is significantly worse than ", theirs, ` in ${label}`],
+    same: [mine, " and ", theirs, ` are equivalent in ${label} within ±${margin}`],
+    open: ["No significant difference between ", mine, " and ", theirs, ` in ${label}`],
   };
   const tested = Number.isFinite(pair.low);
   const size = T.fmt.value(Math.abs(pair.difference));
   return [
-    ...(tested ? said[pair.verdict] : [mine, " and ", theirs, ` are not tested by ${label}`]),
+    ...(tested ? said[T.verdict(m, run, ref)] : [mine, " and ", theirs, ` are not tested in ${label}`]),
     `: ${plural(pair.wins, "query goes", "queries go")} to `, T.name(run), `, ${T.fmt.count(pair.losses)} to `, T.name(ref),
     pair.ties ? `, ${plural(pair.ties, "is", "are")} even` : "", "; on average ", T.name(run),
     Number(size) ? ` is ${size} ${pair.difference > 0 ? "higher" : "lower"}.` : " is equal.",
   ];
-}
-
-/* A corrected p in words: the table of the measure ends at both ends. */
-function pWords(m, p) {
-  const [first, last] = [T.data.measures[m].crit?.at(0)?.[0], T.data.measures[m].crit?.at(-1)?.[0]];
-  if (p >= first && first < 1) return `> ${first}`;
-  return p <= last && last >= 0.0001 ? `< ${last}` : T.fmt.p(p);
 }
 
 function numbers({m, run, ref}) {
@@ -104,10 +101,10 @@ function numbers({m, run, ref}) {
     [measure.label, [T.fmt.value(measure.means[run]), small(" against "), T.fmt.value(measure.means[ref])]],
     ["Difference", T.fmt.signed(pair.difference)],
     [`Simultaneous ${T.confidence()} interval`, Number.isFinite(pair.low) ? interval : "–"],
-    ["p, corrected for all pairs", pWords(m, pair.p)],
+    ["p, corrected for all pairs", T.fmt.p(pair.p)],
     ["Effect size d", T.fmt.signed(pair.d, 2)],
     ["Queries won · even · lost", [pair.wins, pair.ties, pair.losses].map(T.fmt.count).join(" · ")],
-    ["Queries needed to find it", pair.needed === Infinity ? "> 10,000" : T.fmt.needed(pair.needed)],
+    ["Queries needed to detect it", T.fmt.needed(pair.needed)],
   ];
   return rows.map(([term, value]) => T.h("div", {}, T.h("dt", {}, term), T.h("dd", {}, value)));
 }
@@ -122,8 +119,16 @@ T.textOf = textOf;
 const beginning = (text, length) => ([...text].length > length ? `${[...text].slice(0, length - 1).join("")}…` : text);
 T.hintOf = ({q, x, y, d}) => [
   T.h("b", {}, T.data.qids[q]), textOf(q) && ` ${beginning(textOf(q), 120)}`, T.h("br"),
-  `${T.name(T.state.run)} ${T.fmt.value(y)}, ${T.name(T.state.ref)} ${T.fmt.value(x)}: ${T.fmt.signed(d)}`,
+  T.alone() ? T.fmt.value(y) : `${T.name(T.state.run)} ${T.fmt.value(y)}, ${T.name(T.state.ref)} ${T.fmt.value(x)}: ${T.fmt.signed(d)}`,
 ];
+/* Ticks of an axis of values of queries, with their labels: whole numbers where all values are counts. */
+const counts = (m) => T.values(m).every((row) => row.every((x) => Number.isNaN(x) || Number.isInteger(x))) && d3.max(T.values(m), (row) => d3.max(row)) > 1;
+function ticksOf(scale, count, m, format = "f") {
+  const whole = counts(m);
+  const label = whole ? d3.format(format.replace("f", "d")) : scale.tickFormat(count, format);
+  return scale.ticks(count).filter((x) => !whole || Number.isInteger(x)).map((x) => [x, x === 0 ? "0" : label(x)]);
+}
+const sign = () => (T.alone() ? "f" : "+f"); // a difference has a sign
 
 /* Both axes of a scatter plot: from 0 to 1, or wider where values are. */
 function reach(m) {
@@ -164,8 +169,7 @@ function scatter(place, {m, run, ref, q}) {
   const x = (value) => left + unit(value);
   const y = (value) => bottom - unit(value);
   const svg = T.drawing(place, wide, bottom + 44, `Values of each query, ${T.name(run)} against ${T.name(ref)}`);
-  for (const value of unit.ticks(5)) {
-    const text = unit.tickFormat(5)(value);
+  for (const [value, text] of ticksOf(unit, 5, m)) {
     svg.append("line").attr("class", "grid").attr("x1", x(value)).attr("x2", x(value)).attr("y1", top).attr("y2", bottom);
     svg.append("line").attr("class", "grid").attr("x1", left).attr("x2", left + size).attr("y1", y(value)).attr("y2", y(value));
     svg.append("text").attr("x", x(value)).attr("y", bottom + 17).attr("text-anchor", "middle").text(text);
@@ -196,8 +200,6 @@ function scatter(place, {m, run, ref, q}) {
 
 // Each query is a bar ---------------------------------------------------------------------------------
 
-const signedTick = (scale, count) => (value) => (value === 0 ? "0" : scale.tickFormat(count, "+f")(value));
-
 function bars(place, {m, run, ref, q}) {
   const found = T.differences(m, run, ref);
   const pair = T.pair(m, run, ref);
@@ -208,10 +210,10 @@ function bars(place, {m, run, ref, q}) {
   const y = d3.scaleLinear(ends[0] === ends[1] ? [-0.1, 0.1] : ends, [bottom - 4, top]);
   const x = d3.scaleLinear([0, n], [left, wide - 2]);
   const step = x(1) - x(0);
-  const svg = T.drawing(place, wide, high, `Differences of ${plural(n, "query", "queries")} in order`);
-  for (const value of y.ticks(7)) {
+  const svg = T.drawing(place, wide, high, `${T.alone() ? "Values" : "Differences"} of ${plural(n, "query", "queries")} in order`);
+  for (const [value, text] of ticksOf(y, 7, m, sign())) {
     svg.append("line").attr("class", "grid").attr("x1", left).attr("x2", wide).attr("y1", y(value)).attr("y2", y(value));
-    svg.append("text").attr("x", left - 7).attr("y", y(value) + 4).attr("text-anchor", "end").text(signedTick(y, 7)(value));
+    svg.append("text").attr("x", left - 7).attr("y", y(value) + 4).attr("text-anchor", "end").text(text);
   }
   // Many queries: what stands in each column of pixels, as an outline.
   const columns = many ? d3.range(left, wide - 2).map((px) => ({px, each: found[Math.min(n - 1, Math.floor(x.invert(px + 0.5)))]})) : [];
@@ -234,8 +236,8 @@ function bars(place, {m, run, ref, q}) {
     svg.append("text").attr("class", "here").attr("x", middle + (end === "end" ? 4 : -4)).attr("y", up - 9).attr("text-anchor", end)
       .text(T.fmt.short(T.data.qids[q], 14));
   }
-  const counts = [[pair.losses, ref, "is-ref", left + 4, "start"], [pair.wins, run, "is-run", wide - 2, "end"]];
-  for (const [count, whose, name, px, anchor] of counts)
+  const won = T.alone() ? [] : [[pair.losses, ref, "is-ref", left + 4, "start"], [pair.wins, run, "is-run", wide - 2, "end"]];
+  for (const [count, whose, name, px, anchor] of won)
     svg.append("text").attr("class", name).attr("x", px).attr("y", high - 6).attr("text-anchor", anchor)
       .text(`${T.fmt.count(count)} for ${T.fmt.short(T.name(whose), wide < 400 ? 14 : 22)}`);
   // What can be hit has the whole height, as many bars are thin and low.
@@ -259,10 +261,10 @@ function grouped(place, {m, run, ref, group}) {
   const x = d3.scaleLinear(ends[0] === ends[1] ? [-0.1, 0.1] : ends, [left + 8, wide - 12]);
   const high = d3.sum(lines, (line) => (line.heading ? 26 : row));
   const focused = place.contains(document.activeElement) ? document.activeElement.dataset.group : null;
-  const svg = T.drawing(place, wide, high + 26, "Mean difference in groups of queries", "group");
+  const svg = T.drawing(place, wide, high + 26, T.alone() ? "Mean in groups of queries" : "Mean difference in groups of queries", "group");
   for (const value of x.ticks(3)) {
     svg.append("line").attr("class", value === 0 ? "zero" : "grid").attr("x1", x(value)).attr("x2", x(value)).attr("y1", 0).attr("y2", high);
-    svg.append("text").attr("x", x(value)).attr("y", high + 18).attr("text-anchor", "middle").text(signedTick(x, 3)(value));
+    svg.append("text").attr("x", x(value)).attr("y", high + 18).attr("text-anchor", "middle").text(value === 0 ? "0" : x.tickFormat(3, sign())(value));
   }
   let y = 0;
   for (const line of lines) {
@@ -271,7 +273,7 @@ function grouped(place, {m, run, ref, group}) {
       y += 26;
       continue;
     }
-    const apart = line.low > 0 || line.high < 0;
+    const apart = T.alone() || line.low > 0 || line.high < 0; // of a single run nothing is tested
     const tested = Number.isFinite(line.low);
     const kind = apart ? side(line.difference) : "c-open";
     const interval = tested ? `, from ${T.fmt.signed(line.low)} to ${T.fmt.signed(line.high)}` : ", no interval";
@@ -302,16 +304,15 @@ function chooseGroup(event) {
 // The part --------------------------------------------------------------------------------------------
 
 const tables = {
-  pairs: ({m, run, ref}) => [
-    ["query", T.name(run), T.name(ref), "difference"],
-    ...T.differences(m, run, ref).map(({q, x, y, d}) => [T.data.qids[q], y, x, T.exact(d)]),
-  ],
+  pairs: ({m, run, ref}) => T.alone()
+    ? [["query", T.name(run)], ...T.differences(m, run, ref).map(({q, y}) => [T.data.qids[q], y])]
+    : [["query", T.name(run), T.name(ref), "difference"], ...T.differences(m, run, ref).map(({q, x, y, d}) => [T.data.qids[q], y, x, T.exact(d)])],
   groups({m, run, ref}) {
     const rows = T.inGroups(m, run, ref).flatMap(({name, sets}) => sets.map((set) => [name, set]));
     const {difference, low, high, queries} = T.pair(m, run, ref);
     const numbers = (set) => [set.difference, set.low, set.high].map(T.exact);
     return [
-      ["attribute", "group", "queries", "difference", "low", "high"],
+      ["attribute", "group", "queries", T.alone() ? "mean" : "difference", "low", "high"],
       ["", "all queries", queries, ...numbers({difference, low, high})],
       ...rows.map(([name, set]) => [name, set.label, set.n, ...numbers(set)]),
     ];
@@ -325,15 +326,21 @@ T.view({
     const {state} = T;
     const [name, {label}] = [T.name(state.run), T.data.measures[state.m]];
     const count = T.queries(state.m).length;
-    if (!T.get(".says", root)) root.append(T.h("p", {class: "says"}), T.h("dl", {class: "numbers"}), T.h("div", {class: "three"}));
-    T.get(".says", root).replaceChildren(...verdict(state));
-    T.get(".numbers", root).replaceChildren(...numbers(state));
+    if (!T.get(".three", root)) root.append(...(T.alone() ? [] : [T.h("p", {class: "says"}), T.h("dl", {class: "numbers"})]), T.h("div", {class: "three"}));
+    if (!T.alone()) {
+      T.get(".says", root).replaceChildren(...verdict(state));
+      T.get(".numbers", root).replaceChildren(...numbers(state));
+    }
     const crowd = `${T.fmt.count(count)} queries as hexagons, darker for more; the ${DRAWN} largest differences as points.`;
-    const figures = [
+    const student = `${T.confidence()} t intervals, corrected for their number (Bonferroni). Choose one to see its queries.`;
+    const figures = T.alone() ? [
+      ["bars", "Which queries are hard?", `${label}, in order; dotted: the mean. Choose a bar to see its documents.`, bars, tables.pairs],
+      ["groups", "Which groups of queries are hard?", `All: the interval of the mean. Groups: ${student}`, grouped, tables.groups],
+    ] : [
       ["scatter", "Each query is a point", `Above the line, ${name} is better. ${count > CROWD ? crowd : ""}`, scatter, tables.pairs],
-      ["bars", "Each query is a bar", `Difference in ${label}, in order; dotted: the mean. A bar opens its documents.`, bars, tables.pairs],
+      ["bars", "Each query is a bar", `Difference in ${label}, in order; dotted: the mean. Choose a bar to see its documents.`, bars, tables.pairs],
       ["groups", "Does it hold for groups of queries?",
-        `All: the interval above. Groups: ${T.confidence()} t intervals, corrected for their number (Bonferroni). Choose one to see its queries.`,
+        `All: the interval above. Groups: ${student}`,
         grouped, tables.groups],
     ];
     for (const [id, title, note, draw, table] of figures) {
@@ -342,7 +349,7 @@ T.view({
       draw(place, state);
       T.figure(place.parentNode, {
         name: id,
-        title: () => `${title} ${T.measure().label}, ${T.name(T.state.run)} and ${T.name(T.state.ref)}`,
+        title: () => `${title} ${T.measure().label}, ${runsOf()}`,
         csv: () => table(T.state),
       });
     }

@@ -39,16 +39,17 @@ T.documents = (q) => {
    its ranks (0: not found), and what it adds to both values if the measure is a sum over documents. */
 T.changes = (m, run, ref, q) => {
   const found = T.documents(q);
-  const [mine, theirs] = [found?.ranks(run), found?.ranks(ref)];
+  const [mine, theirs] = [found?.ranks(run), ref === null ? found?.relevant.map(() => 0) : found?.ranks(ref)];
   if (!mine || !theirs) return null;
-  const [now, before] = [T.contributions(m, run, q), T.contributions(m, ref, q)];
+  const now = T.contributions(m, run, q);
+  const before = ref === null ? now?.map(() => ({adds: 0})) ?? null : T.contributions(m, ref, q);
   const additive = now !== null && before !== null;
   const rows = found.relevant.map((document, i) => ({
     ...document, from: theirs[i], to: mine[i],
     ...(additive ? {before: before[i].adds, now: now[i].adds, change: now[i].adds - before[i].adds} : {}),
   }));
   // The changes sum to it: what a document adds is a part of the value.
-  return {additive, rows, sum: additive ? T.values(m)[run][q] - T.values(m)[ref][q] : null};
+  return {additive, rows, sum: additive ? T.row(m, run)[q] - T.row(m, ref)[q] : null};
 };
 
 /* The run to which a document adds more, or which ranks it higher: 1 the run looked at, −1 the reference, 0 neither. */
@@ -61,7 +62,7 @@ const KINDS = {1: "run", [-1]: "ref", 0: "none"};
 
 const snippet = (id) => (id === null ? "" : (T.data.passages?.[id] ?? ""));
 const gradeText = (grade) => (grade === null ? "?" : String(grade));
-const gradeWords = (grade) => (grade === null ? "not judged" : `grade ${grade}`);
+const gradeWords = (grade) => (grade === null ? "unjudged" : `grade ${grade}`);
 /* Three shades for all grades above 0: grades up to 3 have one each, higher ones share them. */
 function shade(grade, highest) {
   if (grade === null) return "unjudged";
@@ -79,15 +80,16 @@ function ordinal(n) {
 
 function heading(root, {m, run, ref, q}) {
   const values = T.values(m);
-  const [x, y] = [values[ref][q], values[run][q]];
+  const [x, y] = [T.row(m, ref)[q], values[run][q]];
   const place = (of) => ordinal(1 + d3.sum(values, (row) => row[q] > values[of][q]));
   const found = T.documents(q);
   const relevant = found ? found.relevant.length : T.data.R?.[q];
   const grades = found ? d3.rollups(found.relevant, (all) => all.length, (each) => each.grade).sort((a, b) => b[0] - a[0]) : [];
   const byGrade = grades.length > 1 ? ` (${grades.map(([grade, n]) => `${T.fmt.count(n)} of grade ${grade}`).join(", ")})` : "";
+  const {label} = T.data.measures[m];
   const said = [
-    T.inColour(ref), ` ${T.fmt.value(x)} → `, T.inColour(run), ` ${T.fmt.value(y)}, a difference of `,
-    T.h("b", {}, T.fmt.signed(y - x)), ` ${T.data.measures[m].label}.`,
+    ...(T.alone() ? [`${label} `, T.h("b", {}, T.fmt.value(y)), "."]
+      : [T.inColour(ref), ` ${T.fmt.value(x)} → `, T.inColour(run), ` ${T.fmt.value(y)}, a difference of `, T.h("b", {}, T.fmt.signed(y - x)), ` ${label}.`]),
     relevant == null ? "" : ` ${plural(relevant, "relevant document", "relevant documents")}${byGrade}.`,
     T.data.runs.length > 2 ? ` Of ${T.data.runs.length} runs, ${T.name(ref)} is ${place(ref)} and ${T.name(run)} ${place(run)}.` : "",
   ];
@@ -106,7 +108,7 @@ function listed({m, run, ref, q}) {
   const among = T.differences(m, run, ref).filter((each) => (only ?? T.group())?.has(each.q) ?? true);
   const matching = among.filter((each) => `${T.data.qids[each.q]} ${T.textOf(each.q)}`.toLowerCase().includes(word));
   if (matching.length <= LISTED) return {among, matching, shown: matching};
-  const far = new Set(d3.sort(matching, (each) => -Math.abs(each.d)).slice(0, LISTED).map((each) => each.q));
+  const far = new Set(d3.sort(matching, (each) => (T.alone() ? each.d : -Math.abs(each.d))).slice(0, LISTED).map((each) => each.q));
   return {among, matching, shown: matching.filter((each) => far.has(each.q) || each.q === q)};
 }
 
@@ -115,13 +117,17 @@ function counted({among, matching, shown}, {ref, group}) {
   return [
     sought.trim() ? `${T.fmt.count(matching.length)} of ${plural(among.length, "query", "queries")}` : plural(among.length, "query", "queries"),
     only ? " of one column" : group && ` (${T.data.groups[set].sets[part][0]})`,
-    shown.length < matching.length && `, the ${LISTED} largest differences`, `, best for ${T.name(ref)} first`,
+    shown.length < matching.length && (T.alone() ? `, ${LISTED} of them` : `, the ${LISTED} largest differences`),
+    T.alone() ? ", worst first" : `, best for ${T.name(ref)} first`,
   ].filter(Boolean).join("");
 }
 
+/* A difference with its sign; of a single run, a value. */
+const signed = (x, digits = 4) => (T.alone() ? T.fmt.value : T.fmt.signed)(x, digits);
+
 function makeList(root) {
   const search = T.h("input", {id: "find", type: "search", class: "field", placeholder: "Find a query", "aria-label": "Find a query", autocomplete: "off"});
-  const list = T.h("ol", {id: "queries", role: "listbox", tabindex: 0, "aria-label": "Queries in order of difference"});
+  const list = T.h("ol", {id: "queries", role: "listbox", tabindex: 0, "aria-label": T.alone() ? "Queries in order of value" : "Queries in order of difference"});
   search.addEventListener("input", () => {
     [sought, only] = [search.value, null];
     drawList(root, T.state);
@@ -171,7 +177,7 @@ function drawList(root, state) {
       ...found.shown.map((each) => {
         const [qid, text] = [T.data.qids[each.q], T.textOf(each.q)];
         return T.h("li", {role: "option", id: `query-${each.q}`, class: "row", "data-q": each.q},
-          T.h("b", {title: qid}, qid), share(each.d, most), T.h("span", {class: "right"}, T.fmt.signed(each.d, 3)),
+          T.h("b", {title: qid}, qid), share(each.d, most), T.h("span", {class: "right"}, signed(each.d, 3)),
           text && T.h("span", {class: "text", title: text}, text));
       }),
     );
@@ -187,10 +193,10 @@ function drawList(root, state) {
     list.scrollTop = above - list.clientHeight / 2;
 }
 
-/* A bar to the left for the reference, to the right for the run looked at. */
+/* A bar to the left for the reference, to the right for the run looked at; of a single run from the left. */
 function share(change, most) {
-  const wide = ((50 * Math.abs(change)) / most).toFixed(1);
-  const bar = T.h("i", {class: change < 0 ? "b-ref" : "b-run", style: `width:${wide}%;${change < 0 ? "right" : "left"}:50%`});
+  const [wide, from] = T.alone() ? [100, 0] : [50, 50];
+  const bar = T.h("i", {class: change < 0 ? "b-ref" : "b-run", style: `width:${((wide * Math.abs(change)) / most).toFixed(1)}%;${change < 0 ? "right" : "left"}:${from}%`});
   return T.h("span", {class: "share", "aria-hidden": "true"}, bar);
 }
 
@@ -198,44 +204,54 @@ function share(change, most) {
 
 const ROW = 22;
 
+/* The documents of the run looked at and of the reference side by side, joined by lines; on a narrow screen one below the
+   other, and of a single run its own. */
 function rankings(place, {m, run, ref, q}) {
   const found = T.documents(q);
   const changes = T.changes(m, run, ref, q);
   const additive = changes?.additive ?? false;
-  const tops = [found.top(ref), found.top(run)];
+  const stacked = T.alone() || T.narrow();
+  const runs = [ref, run].filter((each) => each !== null);
+  const tops = runs.map(found.top);
   const cut = d3.max(tops, (top) => top?.length ?? 0);
   const highest = highestGrade(found);
-  const wide = T.width(place, 500, 660);
+  const wide = T.width(place, stacked ? 280 : 500, 660);
   const margin = additive ? 58 : 4;
-  const column = Math.min(230, (wide - 2 * margin) * (Object.keys(T.data.passages ?? {}).length ? 0.4 : 0.37));
-  const left = [margin, wide - margin - column];
-  const y = (rank) => 28 + rank * ROW;
-  const foot = y(Math.max(1, cut));
+  const beside = Math.min(230, (wide - 2 * margin) * (Object.keys(T.data.passages ?? {}).length ? 0.4 : 0.37));
+  const column = stacked ? wide - margin - (T.alone() ? 4 : 58) : beside;
+  const tall = 28 + Math.max(1, cut) * ROW;
   const rows = changes?.rows ?? [];
   const largest = d3.max(rows, (row) => Math.max(row.before ?? 0, row.now ?? 0)) || 1;
   const thickness = d3.scaleLinear([0, d3.max(rows, (row) => Math.abs(row.change ?? 0)) || 1], [1.2, 3.8]);
   const width = (row) => (additive && helps(row, true) ? thickness(Math.abs(row.change)) : 1.2).toFixed(2);
-  const svg = T.drawing(place, wide, foot + 24, `The first ${cut} documents of ${T.name(ref)} and ${T.name(run)}; the table below has the same`);
+  const svg = T.drawing(place, wide, (stacked ? runs.length : 1) * (tall + 24), `The first ${cut} documents of ${runs.map(T.name).join(" and ")}; the table below has the same`);
+  const lists = runs.map((of, s) => ({
+    of, top: tops[s], kind: of === run ? "run" : "ref", left: s && !stacked ? wide - margin - column : margin, right: s && !stacked,
+    y: (rank) => 28 + rank * ROW + (stacked ? s * (tall + 24) : 0),
+    ranks: new Map((tops[s] ?? []).map((number, rank) => [number, rank])),
+    adds: (row) => (of === run ? row.now : row.before), elsewhere: (row) => (of === run ? row.from : row.to),
+  }));
 
-  const [start, end] = [left[0] + column + 6, left[1] - 6];
+  const [start, end] = [margin + column + 6, wide - margin - column - 6];
   const middle = (start + end) / 2;
-  const ranks = tops.map((top) => new Map((top ?? []).map((number, rank) => [number, rank])));
   const joined = svg.append("g");
-  for (const [number, rank] of ranks[0]) {
-    if (!ranks[1].has(number)) continue;
+  for (const [number, rank] of stacked ? [] : lists[0].ranks) {
+    if (!lists[1].ranks.has(number)) continue;
     const document = found.at(number);
     const row = document.place < 0 ? null : rows[document.place];
-    const [from, to] = [y(rank) + ROW / 2 - 1, y(ranks[1].get(number)) + ROW / 2 - 1];
+    const [from, to] = [lists[0].y(rank) + ROW / 2 - 1, lists[1].y(lists[1].ranks.get(number)) + ROW / 2 - 1];
     joined.append("path").attr("class", `joined ${row ? `to-${KINDS[helps(row, additive)]}` : "aside"}`).attr("data-document", number)
       .attr("d", `M${start},${from}C${middle},${from} ${middle},${to} ${end},${to}`).attr("stroke-width", row ? width(row) : 1);
   }
-  tops.forEach((top, s) => {
-    const [kind, of] = s ? ["run", run] : ["ref", ref];
-    const [x, outer] = s ? [left[1] + column, "end"] : [left[0], "start"];
-    svg.append("text").attr("class", `is-${kind}`).attr("x", x).attr("y", 14).attr("text-anchor", outer).text(shortName(of));
-    if (additive) svg.append("text").attr("x", s ? wide : 0).attr("y", 14).attr("text-anchor", outer).text("adds");
+  // Ids have a column of their own where texts follow them.
+  const ids = lists.flatMap(({top}) => (top ?? []).map((number) => found.at(number).id));
+  const texts = ids.some(snippet);
+  const idWide = Math.min((column - 54) * (texts ? 0.5 : 1), 1 + (d3.max(ids, (id) => widthOf(id, ID)) ?? 0));
+  lists.forEach(({of, top, kind, left, right, y, adds: addsOf, elsewhere}, s) => {
+    svg.append("text").attr("class", `is-${kind}`).attr("x", left).attr("y", y(0) - 14).text(shortName(of));
+    if (additive) svg.append("text").attr("x", right ? wide : 0).attr("y", y(0) - 14).attr("text-anchor", right ? "end" : "start").text("adds");
     if (!top) {
-      const absent = svg.append("text").attr("x", left[s] + column / 2).attr("y", y(0) + 16).attr("text-anchor", "middle");
+      const absent = svg.append("text").attr("x", left + column / 2).attr("y", y(0) + 16).attr("text-anchor", "middle");
       return absent.text("this list is not in the page");
     }
     top.forEach((number, rank) => {
@@ -243,52 +259,54 @@ function rankings(place, {m, run, ref, q}) {
       const row = document.place < 0 ? null : rows[document.place];
       const text = snippet(document.id);
       const g = svg.append("g").attr("class", row ? "document relevant" : "document").attr("data-document", number);
-      g.attr("transform", `translate(${left[s]},${y(rank)})`);
+      g.attr("transform", `translate(${left},${y(rank)})`);
       g.append("rect").attr("class", "ground").attr("width", column).attr("height", ROW - 2).attr("rx", 3);
-      g.append("text").attr("class", "rank").attr("x", s ? column - 5 : 20).attr("y", 14).attr("text-anchor", "end").text(rank + 1);
-      g.append("text").attr("class", "id").attr("x", s ? column - 26 : 27).attr("y", 14).attr("text-anchor", s ? "end" : "start")
-        .text(fitted(text ? `${document.id} ${text}` : document.id, column - 54));
-      const [at, name] = [s ? 5 : column - 22, shade(document.grade, highest)];
-      g.append("rect").attr("class", `badge ${name}`).attr("x", at).attr("y", 2).attr("width", 17).attr("height", 16).attr("rx", 3);
-      g.append("text").attr("class", `badge-text ${name}`).attr("x", at + 8.5).attr("y", 14).attr("text-anchor", "middle").text(gradeText(document.grade));
-      const adds = additive && row ? (s ? row.now : row.before) : 0;
-      const told = `${gradeWords(document.grade)}, rank ${rank + 1}${adds ? `, adds ${T.fmt.value(adds)}` : ""}`;
-      T.hint(g.node(), () => [T.h("b", {}, document.id), T.h("br"), told, text && T.h("span", {}, text)]);
+      g.append("text").attr("class", "rank").attr("x", 20).attr("y", 14).attr("text-anchor", "end").text(rank + 1);
+      g.append("text").attr("class", "id").attr("x", 27).attr("y", 14).text(fitted(document.id, idWide, ID));
+      if (text) g.append("text").attr("class", "text").attr("x", 35 + idWide).attr("y", 14).text(fitted(text, column - 62 - idWide, TEXT));
+      const name = shade(document.grade, highest);
+      g.append("rect").attr("class", `badge ${name}`).attr("x", column - 22).attr("y", 2).attr("width", 17).attr("height", 16).attr("rx", 3);
+      g.append("text").attr("class", `badge-text ${name}`).attr("x", column - 13.5).attr("y", 14).attr("text-anchor", "middle").text(gradeText(document.grade));
+      const adds = additive && row ? addsOf(row) : 0;
+      const said = `${gradeWords(document.grade)}, rank ${rank + 1}${adds ? `, adds ${T.fmt.value(adds)}` : ""}`;
+      T.hint(g.node(), () => [T.h("b", {}, document.id), T.h("br"), said, text && T.h("span", {}, text)]);
       if (adds) {
         const long = (26 * adds) / largest;
-        const bar = s ? x + 4 : x - 4 - long;
+        const bar = right ? left + column + 4 : left - 4 - long;
         svg.append("rect").attr("class", `c-${kind}`).attr("x", bar).attr("y", y(rank) + 6).attr("width", long).attr("height", 9);
-        svg.append("text").attr("x", s ? bar + long + 3 : bar - 3).attr("y", y(rank) + 14).attr("text-anchor", outer === "end" ? "start" : "end")
+        svg.append("text").attr("x", right ? bar + long + 3 : bar - 3).attr("y", y(rank) + 14).attr("text-anchor", right ? "start" : "end")
           .text(adds.toFixed(3).replace(/^0/, ""));
       }
-      if (!row || !tops[1 - s] || ranks[1 - s].has(number)) return;
-      // Relevant, and not among the first of the other run: an arrow with its rank there.
-      const [from, way, other] = s ? [end, -1, row.from] : [start, 1, row.to];
+      if (!row || !lists[1 - s]?.top || (!stacked && lists[1 - s].ranks.has(number))) return;
+      // Relevant, and not joined to the other list: an arrow with its rank there.
+      const [from, way] = right ? [end, -1] : [start, 1];
       const arrow = svg.append("g").attr("class", `arrow to-${KINDS[helps(row, additive)]}`).attr("data-document", number);
       const level = y(rank) + ROW / 2 - 1;
-      arrow.append("path").attr("d", `M${from},${level}h${way * 22}m${-way * 4},-3.5l${way * 4},3.5l${-way * 4},3.5`).attr("stroke-width", width(row));
-      arrow.append("text").attr("x", from + way * 29).attr("y", level + 4).attr("text-anchor", s ? "end" : "start")
-        .text(other ? T.fmt.count(other) : "absent");
+      const long = stacked ? 12 : 22;
+      arrow.append("path").attr("d", `M${from},${level}h${way * long}m${-way * 4},-3.5l${way * 4},3.5l${-way * 4},3.5`).attr("stroke-width", width(row));
+      arrow.append("text").attr("x", from + way * (long + 5)).attr("y", level + 4).attr("text-anchor", right ? "end" : "start")
+        .text(elsewhere(row) ? T.fmt.count(elsewhere(row)) : "absent");
     });
     if (!additive) return;
     const first = new Set(top);
-    const below = d3.sum(rows, (row) => (row.id !== null && first.has(row.place) ? 0 : s ? row.now : row.before));
-    svg.append("text").attr("x", left[s] + column / 2).attr("y", foot + 14).attr("text-anchor", "middle").text(`below rank ${top.length}: ${T.fmt.value(below)}`);
+    const below = d3.sum(rows, (row) => (row.id !== null && first.has(row.place) ? 0 : addsOf(row)));
+    svg.append("text").attr("x", left + column / 2).attr("y", y(Math.max(1, cut)) + 14).attr("text-anchor", "middle").text(`below rank ${top.length}: ${T.fmt.value(below)}`);
   });
 
   const shown = d3.range(cut).map((rank) => tops.map((top) => (top && rank < top.length ? found.at(top[rank]) : null)));
   const grades = new Set(shown.flat().filter(Boolean).map((each) => each.grade));
-  const words = [[null, "not judged"], [0, "not relevant"], ...[...grades].filter((grade) => grade > 0).sort(d3.ascending).map((grade) => [grade, ""])];
+  const words = [[null, "unjudged"], [0, "not relevant"], ...[...grades].filter((grade) => grade > 0).sort(d3.ascending).map((grade) => [grade, ""])];
   const legend = T.get(".legend", place) ?? place.appendChild(T.h("p", {class: "legend"}));
   legend.replaceChildren("Grade", ...words.filter(([grade]) => grades.has(grade)).map(([grade, word]) => T.h("span", {}, badge(grade, highest), word && ` ${word}`)));
   const table = T.get("details", place) ?? place.appendChild(T.h("details", {class: "not-printed"}));
   const cells = (document) => (document
     ? [T.h("td", {}, document.id, snippet(document.id) && T.h("span", {class: "text"}, snippet(document.id))), T.h("td", {}, badge(document.grade, highest))]
     : [T.h("td"), T.h("td")]);
-  const head = ["Rank", T.name(ref), "Grade", T.name(run), "Grade"].map((each) => T.h("th", {scope: "col"}, each));
+  const summary = T.alone() ? "The list as a table" : "Both lists as a table";
+  const head = ["Rank", ...runs.flatMap((each) => [T.name(each), "Grade"])].map((each) => T.h("th", {scope: "col"}, each));
   table.replaceChildren(
-    T.h("summary", {}, "Both lists as a table"),
-    T.h("div", {class: "scroll", tabindex: 0, role: "group", "aria-label": "Both lists as a table"},
+    T.h("summary", {}, summary),
+    T.h("div", {class: "scroll", tabindex: 0, role: "group", "aria-label": summary},
       T.h("table", {class: "both"}, T.h("thead", {}, T.h("tr", {}, head)),
         T.h("tbody", {}, shown.map((pair, rank) => T.h("tr", {}, T.h("th", {scope: "row"}, rank + 1), pair.map(cells)))))),
   );
@@ -303,18 +321,22 @@ function scrollable(place, label) {
 }
 
 const measuring = document.createElement("canvas").getContext("2d");
-/* The beginning of a text that is so wide, in pixels, in letters of figures. */
-function fitted(text, wide) {
-  measuring.font = `12px ${T.css("--sans")}`;
-  if (measuring.measureText(text).width <= wide) return text;
-  const letters = [...text.slice(0, 80)];
+const [ID, TEXT] = ["600 12px", "12px"]; // the letters of ids and of texts
+function widthOf(text, font) {
+  measuring.font = `${font} ${T.css("--sans")}`;
+  return measuring.measureText(text).width;
+}
+/* The beginning of a text that is so wide, in pixels. */
+function fitted(text, wide, font) {
+  if (widthOf(text, font) <= wide) return text;
+  const letters = [...text.slice(0, 120)];
   const widths = letters.map((_, n) => measuring.measureText(`${letters.slice(0, n).join("").trimEnd()}…`).width);
   return `${letters.slice(0, Math.max(1, d3.bisectRight(widths, wide) - 1)).join("").trimEnd()}…`;
 }
 
 function listing({run, ref, q}) {
   const found = T.documents(q);
-  const rows = [ref, run].flatMap((each) => (found.top(each) ?? []).map((number, rank) => [T.name(each), rank + 1, found.at(number)]));
+  const rows = [ref, run].filter((each) => each !== null).flatMap((each) => (found.top(each) ?? []).map((number, rank) => [T.name(each), rank + 1, found.at(number)]));
   return [["run", "rank", "document", "grade"], ...rows.map(([name, rank, {id, grade}]) => [name, rank, id, grade ?? ""])];
 }
 
@@ -336,40 +358,43 @@ function changed(place, {m, run, ref, q}) {
   const highest = highestGrade(T.documents(q));
   const deep = (rank) => Math.log(rank || 1e6);
   const size = (row) => (additive ? Math.abs(row.change) : Math.abs(deep(row.from) - deep(row.to)));
-  const first = d3.sort(rows.filter((row) => row.id !== null && size(row) >= SAME), (row) => -size(row)).slice(0, CHANGES);
+  // Of a single run, the relevant documents as they are ranked; those that it did not retrieve are last.
+  const named = rows.filter((row) => row.id !== null && (T.alone() || size(row) >= SAME));
+  const first = d3.sort(named, (row) => (T.alone() ? row.to || Infinity : -size(row))).slice(0, CHANGES);
   const rest = rows.filter((row) => !first.includes(row));
   const largest = d3.max(first, size) || 1;
-  const head = ["Document", "Grade", "Rank", additive && "Change"].filter(Boolean).map((each) => T.h("th", {scope: "col"}, each));
+  const head = ["Document", "Grade", "Rank", additive && (T.alone() ? "Adds" : "Change")].filter(Boolean).map((each) => T.h("th", {scope: "col"}, each));
   const body = first.flatMap((row) => {
     const text = snippet(row.id);
     const cells = [
       T.h("th", {scope: "row", title: row.id}, T.fmt.short(row.id, 24)),
       T.h("td", {}, badge(row.grade, highest)),
-      T.h("td", {}, `${rankText(row.from)} → ${rankText(row.to)}`),
-      additive && T.h("td", {}, T.fmt.signed(row.change)),
+      T.h("td", {}, T.alone() ? rankText(row.to) : `${rankText(row.from)} → ${rankText(row.to)}`),
+      additive && T.h("td", {}, signed(row.change)),
       additive && T.h("td", {class: "beside"}, share(row.change, largest)),
     ];
     const told = text && T.h("tr", {class: "told"}, T.h("td", {colspan: cells.length}, text));
     return [T.h("tr", {class: text ? "tells" : null}, cells), told].filter(Boolean);
   });
   const line = (name, words, value) =>
-    T.h("tr", {class: name}, T.h("th", {scope: "row", colspan: 3}, words), additive && T.h("td", {}, T.fmt.signed(value)), additive && T.h("td"));
+    T.h("tr", {class: name}, T.h("th", {scope: "row", colspan: 3}, words), additive && T.h("td", {}, signed(value)), additive && T.h("td"));
   if (rest.length) {
     const others = first.length ? plural(rest.length, "other relevant document", "other relevant documents") : plural(rest.length, "relevant document", "relevant documents");
     body.push(line("rest", others, additive ? d3.sum(rest, (row) => row.change) : null));
   }
-  if (additive) body.push(line("sum", "Difference of the query", sum));
+  if (additive) body.push(line("sum", T.alone() ? "Value of the query" : "Difference of the query", sum));
   place.replaceChildren(T.h("table", {class: "changes"}, T.h("thead", {}, T.h("tr", {}, head, additive && T.h("td"))), T.h("tbody", {}, body)));
 }
 
 function changesTable({m, run, ref, q}) {
   const {additive, rows} = T.changes(m, run, ref, q);
-  const names = [ref, run].map(T.name);
-  const adds = additive ? [...names.map((name) => `adds in ${name}`), "change"] : [];
-  const parts = (row) => (additive ? [row.before, row.now, row.change].map(T.exact) : []);
+  const of = (before, now) => (T.alone() ? [now] : [before, now]);
+  const names = [ref, run].filter((each) => each !== null).map(T.name);
+  const adds = additive ? [...names.map((name) => `adds in ${name}`), ...(T.alone() ? [] : ["change"])] : [];
+  const parts = (row) => (additive ? [...of(row.before, row.now), ...(T.alone() ? [] : [row.change])].map(T.exact) : []);
   return [
     ["document", "grade", ...names.map((name) => `rank in ${name}`), ...adds],
-    ...rows.map((row) => [row.id ?? "", row.grade, row.from || "", row.to || "", ...parts(row)]),
+    ...rows.map((row) => [row.id ?? "", row.grade, ...of(row.from || "", row.to || ""), ...parts(row)]),
   ];
 }
 
@@ -454,8 +479,8 @@ function allValues(state) {
 function without() {
   const some = d3.sum(T.data.docs ?? [], (each) => each != null);
   if (some)
-    return `The page has no documents of this query. It has those of ${T.fmt.count(some)} of ${T.fmt.count(T.data.qids.length)} queries: where runs differ most, the hardest, and some between.`;
-  return "The page has values only. Made from judgments and run files, it also has the documents of both runs here.";
+    return `The page has no documents of this query. It has the documents of ${T.fmt.count(some)} of ${T.fmt.count(T.data.qids.length)} queries: ${T.alone() ? "" : "where runs differ most, "}the hardest, and some between.`;
+  return `The page has values only. Made from judgments and run files, it also has the documents ${T.alone() ? "of the run" : "of both runs"} here.`;
 }
 
 function figures(root, state) {
@@ -464,25 +489,32 @@ function figures(root, state) {
   const found = T.documents(q);
   const changes = T.changes(m, run, ref, q);
   const [lists, beside] = [T.get(".lists", root), T.get(".beside-lists", root)];
+  if (!found && T.alone()) return [];
   if (!found) {
     const note = `${label} of this query in ${T.data.runs.length > MANY ? "the best runs" : "every run"}.`;
-    return [[lists, "query-values", "What do the others have?", note, valuesOnly, allValues]];
+    return [[lists, "query-values", "All runs", note, valuesOnly, allValues]];
   }
   const cut = d3.max([ref, run], (each) => found.top(each)?.length ?? 0);
-  const note = [
-    `Lines join the same document, in the colour of the run ${changes?.additive ? "to which it adds more" : "that ranks it higher"}: `, T.inColour(run), " or ", T.inColour(ref), ". ",
-    changes?.additive ? "Bars: what it adds. " : `${label} is not a sum over documents here. `, "After an arrow: its rank further down.",
+  const sums = changes?.additive ? "Bars: what a document adds. " : `${label} is not a sum over documents here. `;
+  const note = T.alone() ? sums : [
+    T.narrow() ? "Relevant documents have an arrow to their rank in the other run, " : "Lines join the same document, ",
+    `in the colour of the run ${changes?.additive ? "to which it adds more" : "that ranks it higher"}: `, T.inColour(run), " or ", T.inColour(ref), ". ",
+    sums, T.narrow() ? "" : "After an arrow: its rank further down.",
   ];
   return [
     [lists, "rankings", `The first ${cut} documents`, note, rankings, listing],
-    changes?.rows.length && [beside, "changes", changes.additive ? "What made the difference" : "Which documents moved",
-      changes.additive ? `Relevant documents by the change in what they add to ${label}. The changes add up.` : "Relevant documents by the change of their rank.",
-      changed, changesTable],
-    [beside, "relevant-ranks", "Where every run has the relevant ones", "Each stroke is a relevant document, on a logarithmic scale of ranks.", strokes, allValues],
+    changes?.rows.length && [beside, "changes", ...aboutChanges(changes, label), changed, changesTable],
+    !T.alone() && [beside, "relevant-ranks", "Relevant documents in every run", "Each stroke is a relevant document, on a logarithmic scale of ranks.", strokes, allValues],
   ].filter(Boolean);
 }
 
-let told = null;
+function aboutChanges({additive}, label) {
+  if (T.alone()) return ["Relevant documents", additive ? `What they add to ${label}.` : "In order of rank."];
+  return additive ? ["What made the difference", `Relevant documents by the change in what they add to ${label}. The changes add up.`]
+    : ["Which documents moved", "Relevant documents by the change of their rank."];
+}
+
+let shownBefore = null;
 
 T.view({
   id: "one",
@@ -501,9 +533,9 @@ T.view({
     heading(root, state);
     drawList(root, state);
     // What else was chosen announces itself.
-    const same = told && told.m === m && told.run === run && told.ref === ref;
-    if (same && told.q !== state.q) T.announce(T.get(".asked", root).textContent);
-    told = {m, run, ref, q: state.q};
+    const same = shownBefore?.m === m && shownBefore.run === run && shownBefore.ref === ref;
+    if (same && shownBefore.q !== state.q) T.announce(T.get(".asked", root).textContent);
+    shownBefore = {m, run, ref, q: state.q};
     T.get(".without", root).textContent = T.documents(state.q) ? "" : without();
     const shown = figures(root, state);
     for (const each of T.all("figure", root)) each.hidden = !shown.some(([, id]) => id === each.id);
@@ -515,7 +547,7 @@ T.view({
       if (fresh && id === "rankings") follow(place);
       T.figure(place.parentNode, {
         name: id,
-        title: () => `${title}: query ${T.data.qids[T.state.q]}, ${T.name(T.state.ref)} and ${T.name(T.state.run)}`,
+        title: () => `${title}: query ${T.data.qids[T.state.q]}, ${T.runsOf()}`,
         csv: () => table(T.state),
       });
     }

@@ -1,20 +1,27 @@
-"""The profiles, as ``treceval profiles`` lists and explains them."""
+"""The profiles, as ``treceval profiles`` and `profiles` list and explain them."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from treceval_py.measuring.parameters import PARAMETERS
 from treceval_py.rendering.tables import Column, Table
 from treceval_py.scoring.conventions import CONVENTIONS
-from treceval_py.scoring.profiles import PROFILES, profile_named
+from treceval_py.scoring.profiles import PROFILES, Profile, profile_named
 
 
 def tables() -> list[Table]:
-    """Return the profiles side by side, and their exceptions."""
-    return [_side_by_side(), _exceptions()]
+    """Return all profiles side by side, and their exceptions."""
+    return tables_of(list(PROFILES.values()))
 
 
-def _side_by_side() -> Table:
-    profiles = list(PROFILES.values())
+def tables_of(profiles: Sequence[Profile]) -> list[Table]:
+    """Return some profiles side by side, and their exceptions."""
+    exceptions = _exceptions(profiles)
+    return [_side_by_side(profiles), *([exceptions] if exceptions.columns[0].cells else [])]
+
+
+def _side_by_side(profiles: Sequence[Profile]) -> Table:
     texts = [profile.conventions.texts() for profile in profiles]
     return Table(
         (
@@ -32,8 +39,8 @@ def _side_by_side() -> Table:
     )
 
 
-def _exceptions() -> Table:
-    rows = [(profile, *each) for profile in PROFILES.values() for each in profile.kinds_of_exceptions]
+def _exceptions(profiles: Sequence[Profile]) -> Table:
+    rows = [(profile, *each) for profile in profiles for each in profile.kinds_of_exceptions]
     changed = [name for name in CONVENTIONS if any(name in changes for _, _, changes in rows)]
     columns = [
         Column(

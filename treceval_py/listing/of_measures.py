@@ -1,8 +1,9 @@
-"""The measures, as ``treceval measures`` lists and explains them."""
+"""The measures, as ``treceval measures`` and `measures` list and explain them."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from itertools import accumulate
 
 from treceval_py.errors import MeasureError, UnknownMeasureError
@@ -17,19 +18,27 @@ def tables() -> list[Table]:
     sections = by_section()
     families = [family for each in sections.values() for family in each]
     starts = accumulate([len(each) for each in sections.values()], initial=0)
+    return [table_of(families)._replace(breaks=dict(zip(starts, sections, strict=False))), _sets()]
+
+
+def table_of(families: Sequence[Family]) -> Table:
+    """Return some measures as a table."""
+    section_of = {family.name: title for title, each in by_section().items() for family in each}
     written = [f"{family.notation[0]}{'@k' if family.at else ''}" if family.notation else "" for family in families]
-    measures = Table(
+    return Table(
         (
             Column("measure", [family.name for family in families], text=True, head=True),
             Column("also written", written, text=True),
             Column("what it is", [family.title for family in families], text=True),
-            Column("section", [title for title, each in sections.items() for _ in each], text=True, people=False),
+            Column("section", [section_of[family.name] for family in families], text=True, people=False),
         ),
         "measures",
         naming=3,
-        breaks=dict(zip(starts, sections, strict=False)),
     )
-    sets = Table(
+
+
+def _sets() -> Table:
+    return Table(
         (
             Column("set", list(NICKNAMES), text=True, head=True),
             Column("measures", [", ".join(members) for members in NICKNAMES.values()], text=True),
@@ -39,14 +48,13 @@ def tables() -> list[Table]:
         naming=2,
         notes=("'treceval measures NAME' explains one.",),
     )
-    return [measures, sets]
 
 
 def explained(name: str) -> str:
     """Return the explanation of a measure or of a set of measures."""
     if name in NICKNAMES:
         return f"{name}: {', '.join(NICKNAMES[name])}\n"
-    family = _family_of(name)
+    family = families_of(name)[0]
     head = [family.name, *(f"{each}@k" if family.at else each for each in family.notation)]
     lines = [" = ".join(dict.fromkeys(head))]
     if family.average.name != "none":
@@ -62,13 +70,20 @@ def explained(name: str) -> str:
     return "\n".join([*lines, "", documentation(family), ""])
 
 
-def _family_of(name: str) -> Family:
-    """Return the family of a name, which may lack its cutoff."""
+def families_of(name: str) -> list[Family]:
+    """Return the families that a name means: several for a set of measures. It may lack its cutoff.
+
+    Raises
+    ------
+    MeasureError
+        There is no such measure; the message has the nearest.
+    """
     try:
-        return parse_measures(name)[0].family
+        meant = parse_measures(name)
     except UnknownMeasureError:
         raise
     except MeasureError:
         with contextlib.suppress(MeasureError):
-            return parse_measures(f"{name}@1")[0].family
+            return [parse_measures(f"{name}@1")[0].family]
         raise
+    return list({measure.family.name: measure.family for measure in meant}.values())
