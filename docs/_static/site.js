@@ -12,7 +12,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const plain = (text) => text.toLowerCase().replace(/[_-]/g, "");
   const find = (words) => {
     let first;
-    for (const part of document.querySelectorAll("section section:has(tbody a[href^='measures/'])")) {
+    for (const part of document.querySelectorAll("section section:has(> .stacked)")) {
       const rows = [...part.querySelectorAll("tbody tr")];
       for (const row of rows) {
         row.hidden = !words.every((word) => plain(row.textContent).includes(word));

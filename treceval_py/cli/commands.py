@@ -107,11 +107,12 @@ class Command(click.Command):
         except click.NoSuchOption as error:
             from treceval_py.cli.mistakes import option_meant
 
-            raise click.UsageError(option_meant(error.option_name, self), ctx) from None
+            raise click.UsageError(option_meant(error.option_name, self, treceval), ctx) from None
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             if error.message.startswith("Got unexpected extra"):
-                error.message += f". The arguments are {' '.join(self.collect_usage_pieces(ctx)[1:])}."
+                expected = " ".join(self.collect_usage_pieces(ctx)[1:])
+                raise click.UsageError(f"{error.message}. The arguments are {expected}.", error.ctx) from None
             raise
         if self.measures_among_files and {"files", "measures"} <= ctx.params.keys() and not ctx.resilient_parsing:
             words = ctx.params["files"]

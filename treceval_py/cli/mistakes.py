@@ -44,8 +44,8 @@ OPTIONS_MEANT = {
 CUTOFFS, FILES = ["k", "cutoff", "cutoffs", "top", "top-k", "topk", "at"], ["qrels", "qrel", "run", "runs"]
 
 
-def option_meant(name: str, command: click.Command) -> str:
-    """Return the message about an option that a command does not have."""
+def option_meant(name: str, command: click.Command, program: click.Group) -> str:
+    """Return the message about an option that a command of a program does not have."""
     options = {spelling: option for option in command.params for spelling in option.opts}
     said, word = f"No such option '{brief(name)}'.", name.lstrip("-")
     meant = next((ours for ours, others in OPTIONS_MEANT.items() if word in others.split() and ours in options), None)
@@ -61,18 +61,16 @@ def option_meant(name: str, command: click.Command) -> str:
     if word in FILES:
         usage = command.get_usage(click.Context(command, info_name="treceval"))
         return f"{said} Files need none: {usage.partition(': ')[2]}"
-    if other := _command_with(name):
+    if other := _command_with(name, program):
         return f"{said} It is an option of 'treceval {other}'."
     near = get_close_matches(word, [spelling[2:] for spelling in options if spelling[:2] == "--"], 1, 0.61)
     return f"{said} Did you mean --{near[0]}?" if near else said
 
 
-def _command_with(name: str) -> str:
+def _command_with(name: str, program: click.Group) -> str:
     """Return the first command that has an option."""
-    from treceval_py.cli.commands import COMMANDS, treceval
-
-    ctx = click.Context(treceval)
-    commands = ((each, treceval.get_command(ctx, each)) for each in COMMANDS if name[:2] == "--")
+    ctx = click.Context(program)
+    commands = ((each, program.get_command(ctx, each)) for each in program.list_commands(ctx) if name[:2] == "--")
     return next((each for each, command in commands if command and any(name in one.opts for one in command.params)), "")
 
 
