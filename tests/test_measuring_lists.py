@@ -310,5 +310,5 @@ def test_arithmetic_in_sight() -> None:
 def test_a_hit_rate_without_a_cutoff_is_that_of_the_whole_list() -> None:
     qrels, run = {"1": {"a": 1}, "2": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}, "2": {"b": 1.0}}
     wanted = {"Success": 0.5, "Success@1000": 0.5, "hit_rate": 0.5, "Success@2": 0.5, "Success@1": 0.0}
-    found = te.evaluate(qrels, run, wanted)
+    found = te.evaluate(qrels, run, list(wanted))
     assert {name: found.mean[name] for name in wanted} == wanted
