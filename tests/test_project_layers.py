@@ -83,7 +83,8 @@ def test_no_name_is_public_in_two_places_and_none_is_that_of_a_module() -> None:
     places = Counter(name for package in PUBLIC for name in treceval_py.MODULES[package])
     assert {name for name, count in places.items() if count > 1} == set()
     for package, module in PUBLIC.items():
-        beside = {path.stem for path in Path(str(module.__file__)).parent.iterdir()}
+        folder = Path(str(module.__file__)).parent
+        beside = {path.stem for path in (*folder.glob("*.py"), *(init.parent for init in folder.glob("*/__init__.py")))}
         modules = {name for name, at in treceval_py.MODULES[package].items() if not at}
         assert beside & set(treceval_py.MODULES[package]) <= modules, package
 
