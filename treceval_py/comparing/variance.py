@@ -164,7 +164,8 @@ def letters(means: FloatArray, different: BoolArray) -> tuple[str, ...]:
     """
     order = np.argsort(-means, kind="stable")
     groups = _groups(different[np.ix_(order, order)])
-    names = [_letter(number) for number in range(len(groups))]
+    # a, b, …, z, a1, b1 and so on, which can be concatenated.
+    names = [chr(ord("a") + number % 26) + (str(number // 26) if number >= 26 else "") for number in range(len(groups))]
     texts = [""] * len(order)
     for place, run in enumerate(order.tolist()):
         texts[run] = "".join(name for name, group in zip(names, groups, strict=True) if group >> place & 1)
@@ -206,9 +207,3 @@ def _grown(group: int, candidates: int, alike: Sequence[int], lacking: Sequence[
 
 def _places(group: int) -> list[int]:
     return [place for place in range(group.bit_length()) if group >> place & 1]
-
-
-def _letter(number: int) -> str:
-    """Return the letter of a group by its number: a, b, …, z, a1, b1 and so on, which can be concatenated."""
-    turn, place = divmod(number, 26)
-    return chr(ord("a") + place) + (str(turn) if turn else "")

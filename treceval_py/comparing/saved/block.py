@@ -37,11 +37,8 @@ def averages_only(file: str) -> InputError:
 
 def shown(text: str) -> str:
     """Return a name or a value in quotes for a message."""
-    return quoted(text.encode("utf-8", "surrogateescape" if _writable(text) else "backslashreplace"))
-
-
-def _writable(text: str) -> bool:
-    return not re.search("[\ud800-\udc7f\udd00-\udfff]", text)
+    half = re.search("[\ud800-\udc7f\udd00-\udfff]", text)
+    return quoted(text.encode("utf-8", "backslashreplace" if half else "surrogateescape"))
 
 
 class Names:
