@@ -157,10 +157,11 @@ def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, st
         wrong = MeasureError(f"measure {shown(text)}: {error.what}", error.todo or todo)
     if read is not None:
         return [read]
-    names = [name for name in re.split(_BETWEEN, text) if name]
-    measures = [name for name in names if name != text and _is_name(name, leaves_out, names_here)]
-    if measures and (wrong is None or measures == names):
-        return [one for name in names for one in _parse(name, leaves_out, names_here)]
+    for separator in (_COMMA, _BETWEEN):  # a name may have blanks, as Mean Average Precision has
+        names = [name for name in re.split(separator, text) if name]
+        measures = [name for name in names if name != text and _is_name(name, leaves_out, names_here)]
+        if measures and (measures == names or (wrong is None and separator is _BETWEEN)):
+            return [one for name in names for one in _parse(name, leaves_out, names_here)]
     if wrong is not None:
         raise wrong
     meant = meant_by(text)
@@ -175,7 +176,7 @@ def _is_name(text: str, leaves_out: frozenset[str], names_here: Mapping[str, str
     return False
 
 
-_BETWEEN = r"[\s,]+(?=[A-Za-z])(?![^(]*\))"
+_COMMA, _BETWEEN = (rf"{separator}(?=[A-Za-z])(?![^(]*\))" for separator in (r"\s*,\s*", r"[\s,]+"))
 """What separates measures in one text: not what separates cutoffs or arguments."""
 
 
