@@ -10,7 +10,7 @@ import click
 from treceval_py.cli.commands import Command
 from treceval_py.cli.options import choice, named, option
 from treceval_py.cli.printing import lost, note, wrote
-from treceval_py.errors import OutputError
+from treceval_py.errors import InputError, OutputError
 from treceval_py.io.formats import endings, formats_of, listed
 
 if TYPE_CHECKING:
@@ -60,6 +60,11 @@ def convert(
         )
         if target == "-":
             sys.stdout.buffer.flush()
+    except InputError as error:
+        asked = f"--from {source_format}" if source_format else f"--kind {kind}" if kind else ""
+        if not asked or not error.what.startswith(("this is ", "these are ")):
+            raise
+        raise InputError(error.what, f"Remove {asked}.", file=error.file, line=error.line) from None
     except BrokenPipeError:
         raise
     except OSError as error:  # errors in a file are reported as ours

@@ -61,18 +61,20 @@ def _check(ctx: click.Context) -> dict[str, object]:
 
 @click.command("report", cls=Command, check=_check, common="-o -m --baseline --queries --corpus")
 @click.argument("files", metavar="[QRELS] RUN…", nargs=-1)
-@option("-o --output", "FILE", "Write the page to FILE, whole or not at all.")
+@option("-o --output", "FILE", "Write the page to FILE.")
 @option("--queries", "FILE", QUERIES)
 @option("--corpus", "FILE", CORPUS)
 @scoring_options(f"{USUAL}, or what saved results have")
 @option("--baseline", "NAME", "Run to compare the others with [of two the first, else the best].")
+@titled("Reading files")
+@FORCE
 @titled("Statistics")
 @statistics_options
-@FORCE
+@GROUPS
 @titled("Output")
 @option("--title", "TEXT", "Title of the page [Comparison of N runs, or the run's name].")
-@GROUPS
 @NAMES
+@titled("Plots")
 @option("--png", "PLOT=FILE", "Write a plot as PNG. Repeatable.", multiple=True, callback=_plot_and_file)
 @option("--svg", "PLOT=FILE", "Write a plot as SVG. Repeatable.", multiple=True, callback=_plot_and_file)
 @option(

@@ -89,6 +89,10 @@ def _check(ctx: click.Context) -> dict[str, object]:
     norms, ranges = chosen["norms"] is not None, chosen["ties"] or chosen["unjudged"]
     own = {"-R": "judgment_format", "-T": "run_format", "--max-passage": "max_passage"}
     wrong = next((option for option, name in own.items() if chosen[name]), "")
+    folder = next(filter(os.path.isdir, files[1:]), "")
+    instead = f"{os.path.join(folder, '*')}, or: treceval board {' '.join(files[:1])} {folder}"
+    tables = " and ".join(f"--{name}" for name in ("ties", "unjudged") if chosen[name])
+    prints = f"{tables} print{'' if ' ' in tables else 's'} ranges of values"
     return {
         "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and files,
         "Missing arguments 'QRELS RUN'.": not judged_rankings and not files,
@@ -97,12 +101,13 @@ def _check(ctx: click.Context) -> dict[str, object]:
             if len(files) == 1 and not judged_rankings
             else {}
         ),
+        f"{folder} is a folder. Give its files, {instead}.": folder,
         TWICE: (judged_rankings or files).count("-") > 1,
         "Signatures describe values, not z-scores; remove -Z.": norms and (chosen["signatures"] or signature),
         f"--judged-ranking has its own format; remove {wrong}.": judged_rankings and wrong,
         "--groups prints the averages of groups; remove -n.": chosen["groups"] and chosen["no_summary"] and not ranges,
         **{
-            f"--ties and --unjudged print ranges of values; remove {option}.": ranges and there
+            f"{prints}; remove {option}.": ranges and there
             for option, there in (
                 ("-Z", norms),
                 ("--signature", signature),
@@ -124,13 +129,14 @@ def _check(ctx: click.Context) -> dict[str, object]:
     "A ranking with labels, 'qid Q0 docid rel', in place of QRELS RUN [profile: coursework]. Repeatable.",
     multiple=True,
 )
-@titled("Output")
-@flag("-q --per-query --query_eval_wanted per_query", "Print each query too.")
-@flag("-n --nosummary no_summary", "Do not print averages.")
-@option("-Z --Zscore norms", "FILE", "Print z-scores by FILE: qid measure mean deviation.")
+@titled("Other values")
+@option("-Z --Zscore norms", "FILE", "Print z-scores, with means and deviations from FILE: qid measure mean deviation.")
 @GROUPS
 @flag("--ties", "Ranges of values over all orders of equal scores.")
 @flag("--unjudged", "Ranges over all labels of unjudged documents.")
+@titled("Output")
+@flag("-q --per-query --query_eval_wanted per_query", "Print each query too.")
+@flag("-n --nosummary no_summary", "Do not print averages.")
 @flag("--signature", "Print how each value was computed, for --repeat.")
 @flag("--long-signature", "The same with every parameter and convention.")
 @output_options(None, RESULT_FORMATS, "trec for one run, table for several")
