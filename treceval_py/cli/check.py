@@ -49,9 +49,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command(
-    "check", cls=Command, check=_check, common="--qrels --explain --fix --in-place --select --ignore --format"
-)
+@click.command("check", cls=Command, check=_check, common="--qrels --explain --fix --in-place --format")
 @click.argument("files", metavar="FILE…", nargs=-1)
 @option("--qrels", "QRELS", "Judgments: check them, and compare runs with them.")
 @option("--explain", "CODE", "Explain a code, or 'all', and what to do.", shell_complete=named("code"))

@@ -104,8 +104,9 @@ def _by_measure(option: str, given: tuple[str, ...]) -> dict[str, str]:
         measure, equals, value = text.rpartition("=")
         of_measure = value[:1].isalpha() and value.lower() not in ("nan", "inf", "infinity")
         if not equals and (option == "--floor" or of_measure):
-            name, _, number = value.partition(":") if of_measure else ("map", "", value)
-            raise click.UsageError(f"{option} takes MEASURE=X: {option} {name}={number or '0.01'}.")
+            name, _, number = value.partition(":")
+            example = f"{name}={number or '0.01'}" if of_measure else f"map={value}"
+            raise click.UsageError(f"{option} takes MEASURE=X: {option} {example}.")
         if equals and not measure:
             raise click.UsageError(f"{option} {text} lacks the measure before '='.")
         if measure in values:

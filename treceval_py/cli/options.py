@@ -286,7 +286,7 @@ COLUMNS = choice(
     "With --format latex: columns that tables span [1].",
 )
 NAMES = choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique].")
-FORCE = flag("--force", "Compare even values that were computed differently.")
+FORCE = flag("--force", "Compare even values computed differently.")
 PROFILE: dict[str, Any] = {"metavar": "NAME", "shell_complete": named("profile")}
 PATHS = flag("--paths/--no-paths", "Record files with their folders, or names only [paths].", default=True)
 PLUGIN = option(
@@ -307,10 +307,7 @@ def load_plugins(plugins: Iterable[str]) -> None:
         load_plugin(plugin)
 
 
-MEASURES = (
-    f"Measures (map, nDCG@10, P.5,10) or a set of measures ({names.NICKNAMES[0]}, …), also with commas. "
-    "Repeatable [{usual}]."
-)
+MEASURES = f"Measures, with commas (map,nDCG@10), or a set of them ({names.NICKNAMES[0]}, …). Repeatable [{{usual}}]."
 """The help of ``--measure``, with a place for the default measures."""
 
 

@@ -71,18 +71,18 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @titled("Statistics")
 @statistics_options
 @GROUPS
-@titled("Output")
-@option("--title", "TEXT", "Title of the page [Comparison of N runs, or the run's name].")
-@NAMES
 @titled("Plots")
 @option("--png", "PLOT=FILE", "Write a plot as PNG. Repeatable.", multiple=True, callback=_plot_and_file)
 @option("--svg", "PLOT=FILE", "Write a plot as SVG. Repeatable.", multiple=True, callback=_plot_and_file)
 @option(
     "--of pair",
     "RUN RUN",
-    "Two runs for the plots scatter and deltas of --png and --svg [the first other run, the baseline].",
+    "Two runs for scatter and deltas [first other, baseline].",
     nargs=2,
 )
+@titled("Output")
+@option("--title", "TEXT", "Title of the page [names or counts the runs].")
+@NAMES
 @click.pass_context
 def report(
     ctx: click.Context,

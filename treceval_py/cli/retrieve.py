@@ -194,8 +194,8 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
 
     COLLECTION is a folder like MS MARCO's (collection.tsv, queries*.tsv, qrels*.tsv) or BEIR's (corpus.jsonl,
     queries.jsonl, qrels/), datasets:NAME (on huggingface.co, or a folder) or ir_datasets:NAME. By default, texts are
-    encoded with a BGE model and searched with Faiss. To resume an interrupted run, repeat the command. RUN.json records inputs
-    and settings. If there are judgments, scores are printed.
+    encoded with a BGE model and searched with Faiss. To resume an interrupted run, repeat the command. RUN.json records
+    inputs and settings. If there are judgments, scores are printed.
 
     \b
     treceval retrieve msmarco/ --split dev.small -o bge.txt

@@ -72,11 +72,14 @@ def _lacking(file: str, measures: Sequence[str], output: str | None) -> str:
     return "Missing argument 'RUN [RUN…]'."
 
 
-def _of_judgments(error: InputError, files: Sequence[str]) -> InputError:
-    """Return an error about judgments given as a run, with what else they can be; those before them have been read."""
-    if error.file is None or error.file not in files or kind_of(error.file) != "qrels":
+def _with_way(error: InputError, files: Sequence[str]) -> InputError:
+    """Return an error about a folder or judgments given as a run, with what takes them; those before have been read."""
+    if error.file in files[1:] and os.path.isdir(error.file or ""):
+        todo = f"Give its files, {os.path.join(error.file or '', '*')}, or: treceval board {files[0]} {error.file}."
+        return type(error)(error.what, todo, file=error.file)
+    if error.file is None or error.file not in files[1:] or kind_of(error.file) != "qrels":
         return error
-    judged = " ".join(f"--judged-ranking {file}" for file in files if kind_of(file) == "qrels")
+    judged = " ".join(f"--judged-ranking {file}" for file in files[1:] if kind_of(file) == "qrels")
     todo = f"If its lines are also a ranking, score it without QRELS: treceval {judged}."
     return type(error)(error.what, todo, file=error.file, line=error.line)
 
@@ -89,8 +92,6 @@ def _check(ctx: click.Context) -> dict[str, object]:
     norms, ranges = chosen["norms"] is not None, chosen["ties"] or chosen["unjudged"]
     own = {"-R": "judgment_format", "-T": "run_format", "--max-passage": "max_passage"}
     wrong = next((option for option, name in own.items() if chosen[name]), "")
-    folder = next(filter(os.path.isdir, files[1:]), "")
-    instead = f"{os.path.join(folder, '*')}, or: treceval board {' '.join(files[:1])} {folder}"
     tables = " and ".join(f"--{name}" for name in ("ties", "unjudged") if chosen[name])
     prints = f"{tables} print{'' if ' ' in tables else 's'} ranges of values"
     return {
@@ -101,7 +102,6 @@ def _check(ctx: click.Context) -> dict[str, object]:
             if len(files) == 1 and not judged_rankings
             else {}
         ),
-        f"{folder} is a folder. Give its files, {instead}.": folder,
         TWICE: (judged_rankings or files).count("-") > 1,
         "Signatures describe values, not z-scores; remove -Z.": norms and (chosen["signatures"] or signature),
         f"--judged-ranking has its own format; remove {wrong}.": judged_rankings and wrong,
@@ -205,7 +205,7 @@ def score(
             notes += about_groups(scored, options) if groups else []
             text = results_text(scored, output.format, options, output.style, notes)
     except InputError as error:
-        raise _of_judgments(error, files[1:]) from None
+        raise _with_way(error, files) from None
     output.put(text)
     # Only now, so that output that cannot be written gives a single line.
     if notes:

@@ -176,8 +176,8 @@ def _todo(text: str) -> str:
     """Return what to do about a malformed parameter or cutoff."""
     if meant := _cutoff_meant(text):
         return f"Write {meant}."
-    name, at, cutoff = text.partition("@")
-    if not at or not re.fullmatch(r"\w[\w,]*", cutoff):
+    name, _, cutoff = text.partition("@")
+    if not re.fullmatch(r"\w+@\w[\w,]*", text):
         return "See 'treceval measures' for its parameters."
     if cutoff in ("all", "full") and _without_cutoff(name):
         return f"For the whole ranking, write {name}."
@@ -186,7 +186,8 @@ def _todo(text: str) -> str:
 
 def _cutoff_meant(text: str) -> str:
     """Return the notation that a text with a number after its name probably means; empty if there is none."""
-    match = re.fullmatch(r"(\w+)(?:[.(-]|@(?:\w+=)?)(\d+)\)?", text)
+    # In brackets, a low number may be a level.
+    match = re.fullmatch(r"(\w+)(?:\.|[(-](?=[5-9]|\d\d)|@(?:\w+=)?)(\d+)\)?", text)
     meant = match and f"{'F1' if match[1] == 'F' else match[1]}@{match[2]}"
     return meant if meant and meant != text and _is_name(meant, frozenset(), _NOT_DECIDED) else ""
 

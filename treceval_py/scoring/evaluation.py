@@ -12,7 +12,7 @@ from treceval_py.data.ids import shown
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.errors import InputError, MeasureError, brief, listed, warn
+from treceval_py.errors import MeasureError, brief, listed, warn
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
 from treceval_py.measuring import Measure
@@ -187,13 +187,7 @@ class Evaluator:
             self.judgments = load_judgments(qrels)
         else:
             named = self._reading.judgment_format or format_for(scoring.named)
-            try:
-                self.judgments = load_judgments(qrels, named, duplicates=scoring.duplicates)
-            except InputError as error:
-                if not error.what.endswith("not judgments"):
-                    raise
-                swapped = "Are the two files swapped? The order is QRELS RUN."
-                raise InputError(error.what, swapped, file=error.file, line=error.line) from None
+            self.judgments = load_judgments(qrels, named, duplicates=scoring.duplicates)
         self.fingerprint = Fingerprint(self.judgments)
         self.profile = cast("Profile", scoring.profile)
         self.plan: Plan = scoring.plan(self.judgments.max_rel, self.fingerprint)
