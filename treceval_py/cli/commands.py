@@ -114,13 +114,16 @@ class Command(click.Command):
             if isinstance(error, click.MissingParameter):
                 values, _, _ = self.make_parser(ctx).parse_args(typed)
                 required = [one for one in self.params if one.required and isinstance(one, click.Option)]
-                *others, last = [one.opts[0] for one in required if one.name not in values] or [""]
-                if others:
-                    raise click.UsageError(f"Missing options {', '.join(others)} and {last}.", ctx) from None
+                lacking = [one.opts[0] for one in required if one.name not in values]
+                if isinstance(error.param, click.Argument):
+                    lacking.insert(0, error.param.metavar or "")
+                if len(lacking) > 1:
+                    raise click.UsageError(f"Missing: {', '.join(lacking[:-1])} and {lacking[-1]}.", ctx) from None
             elif isinstance(error, click.BadParameter):
                 from treceval_py.cli.mistakes import value_meant
 
-                error.message = error.message.replace("a valid float", "a number") + value_meant(error)
+                said = error.message.replace("a valid float", "a number") + value_meant(error)
+                raise click.BadParameter(said, error.ctx, error.param, error.param_hint) from None
             if error.message.startswith("Got unexpected extra"):
                 expected = " ".join(self.collect_usage_pieces(ctx)[1:])
                 raise click.UsageError(f"{error.message}. The arguments are {expected}.", error.ctx) from None
