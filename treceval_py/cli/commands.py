@@ -178,12 +178,13 @@ def names_file(word: str, ctx: click.Context | None = None) -> bool:
     UsageError
         It is neither.
     """
-    if word == "-" or os.sep in word or word.startswith("ir_datasets:"):
+    if word == "-" or os.sep in word:
         return True
     load_numpy()
     from treceval_py.cli.mistakes import is_measure
+    from treceval_py.io.formats import DATASET
 
-    return not is_measure(word, ctx, COMMANDS)
+    return word.startswith(DATASET) or not is_measure(word, ctx, COMMANDS)
 
 
 USES = {
