@@ -233,7 +233,7 @@ def test_a_pipe_is_not_mended_in_place(home: Path) -> None:
 
 
 def test_a_folder_in_the_place_of_a_file_is_a_finding(home: Path) -> None:
-    assert check(home, ".").out == b".: error F002: is a directory. Give a file.\n1 error in 1 file\n"
+    assert check(home, ".").out == b".: error F002: is a folder. Give a file.\n1 error in 1 file\n"
 
 
 def test_labels_are_held_to_a_scale(home: Path) -> None:

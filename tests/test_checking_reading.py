@@ -105,7 +105,7 @@ def test_a_line_that_is_too_long_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_missing_file_and_a_folder_are_found(tmp_path: Path) -> None:
     assert str(read(tmp_path / "none")[1][0]) == "run.txt: error F002: no such file. Check the name."
-    assert str(read(tmp_path)[1][0]) == "run.txt: error F002: is a directory. Give a file."
+    assert str(read(tmp_path)[1][0]) == "run.txt: error F002: is a folder. Give a file."
 
 
 BINARY = {

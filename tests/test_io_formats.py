@@ -470,6 +470,18 @@ def test_judgments_of_a_data_set_are_read_and_converted(datasets: dict[str, Data
     assert (tmp_path / "out.tsv").read_bytes() == BEIR_QRELS
 
 
+@pytest.mark.parametrize("command", ["", "compare", "board --no-cache", "explain", "report -o page.html"])
+def test_a_data_set_takes_the_place_of_a_file_of_judgments(
+    command: str, datasets: dict[str, DataSet], tmp_path: Path
+) -> None:
+    datasets["vaswani"] = DataSet([Judged("1", "a", 1), Judged("2", "c", 1)])
+    for name in ("one", "two")[: 1 if command == "explain" else 2]:
+        (tmp_path / name).write_text(f"1 Q0 a 1 1 {name}\n2 Q0 b 1 1 {name}\n")
+    runs = sorted(path.name for path in tmp_path.iterdir())
+    done = treceval([*command.split(), "ir_datasets:vaswani", *runs, "-m", "map"], folder=tmp_path)
+    assert (done.status, b"unknown" in done.err) == (0, False), done.err
+
+
 NO_DATASETS: dict[str, list[Any] | Exception | None] = {
     "no judgments": None,
     "no rows": [],

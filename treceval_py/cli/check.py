@@ -49,7 +49,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("check", cls=Command, check=_check, common="--qrels --explain --fix --select --format")
+@click.command("check", cls=Command, check=_check, common="--qrels --explain --fix --in-place --format")
 @click.argument("files", metavar="FILE…", nargs=-1)
 @option("--qrels", "QRELS", "Judgments: check them, and compare runs with them.")
 @option("--explain", "CODE", "Explain a code, or 'all', and what to do.", shell_complete=named("code"))
@@ -65,7 +65,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @titled("Output")
 @format_option("text", ["text", *FORMATS, "github", "sarif"])
 @number("--max most", "Most findings of a code in a file; 0: all [100].", 100)
-@option("-o --output", "FILE", "Write the findings to FILE, whole or not at all.")
+@option("-o --output", "FILE", "Write the findings to FILE.")
 @click.pass_context
 def check(
     ctx: click.Context,

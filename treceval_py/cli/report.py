@@ -61,26 +61,28 @@ def _check(ctx: click.Context) -> dict[str, object]:
 
 @click.command("report", cls=Command, check=_check, common="-o -m --baseline --queries --corpus")
 @click.argument("files", metavar="[QRELS] RUN…", nargs=-1)
-@option("-o --output", "FILE", "Write the page to FILE, whole or not at all.")
+@option("-o --output", "FILE", "Write the page to FILE.")
 @option("--queries", "FILE", QUERIES)
 @option("--corpus", "FILE", CORPUS)
 @scoring_options(f"{USUAL}, or what saved results have")
 @option("--baseline", "NAME", "Run to compare the others with [of two the first, else the best].")
+@titled("Reading files")
+@FORCE
 @titled("Statistics")
 @statistics_options
-@FORCE
-@titled("Output")
-@option("--title", "TEXT", "Title of the page [Comparison of N runs, or the run's name].")
 @GROUPS
-@NAMES
+@titled("Plots")
 @option("--png", "PLOT=FILE", "Write a plot as PNG. Repeatable.", multiple=True, callback=_plot_and_file)
 @option("--svg", "PLOT=FILE", "Write a plot as SVG. Repeatable.", multiple=True, callback=_plot_and_file)
 @option(
     "--of pair",
     "RUN RUN",
-    "Two runs for the plots scatter and deltas of --png and --svg [the first other run, the baseline].",
+    "Two runs for scatter and deltas [first other, baseline].",
     nargs=2,
 )
+@titled("Output")
+@option("--title", "TEXT", "Title of the page [names or counts the runs].")
+@NAMES
 @click.pass_context
 def report(
     ctx: click.Context,

@@ -38,7 +38,7 @@ MODEL = "BAAI/bge-reranker-v2-m3"
 @usual_choice("--below", ["keep", "drop"], "Documents below the reranked ones [keep].")
 @number("--max-length", "Most tokens of query and passage [512, or the model's].", least=1)
 @titled("Running the model")
-@option("--model", "NAME", f"Reranker on the hub, or a folder [{MODEL}].", default=MODEL)
+@option("--model", "NAME", f"Reranker on huggingface.co, or a folder [{MODEL}].", default=MODEL)
 @option("--revision", "REV", "Commit, branch or tag of a hub model [main].")
 @running_options
 @titled("Output")

@@ -318,14 +318,30 @@ def _failure_of(error: Exception, name: str) -> InputError | None:
     return None
 
 
+def near_file(path: str) -> str:
+    """Return the file, beside one that is missing, whose name differs only in its ending or hardly; empty if none."""
+    from difflib import get_close_matches
+    from itertools import islice
+
+    folder, name = os.path.split(path)
+    try:
+        files = sorted(entry.name for entry in islice(os.scandir(folder or "."), 1000) if entry.is_file())
+    except OSError:
+        return ""
+    alike = [file for file in files if file.split(".")[0] == name.split(".")[0] != ""]
+    meant = next(iter(alike or get_close_matches(name, files, 1, 0.8)), "")
+    return meant and os.path.join(folder, meant)
+
+
 def _refused(error: OSError, name: str, done: str) -> InputError:
     """Return the system's error. A directory fails on opening or, as standard input, on reading."""
     if error.errno == errno.EISDIR:
-        return InputError("is a directory", "Give a file.", file=name)
+        return InputError("is a folder", "Give a file.", file=name)
     if "://" in name:
         return InputError("is an address on the web", "Download the file, and give its path.", file=name)
     if error.errno == errno.ENOENT:
-        return InputError("no such file", "Check the name.", file=name)
+        near = near_file(name)
+        return InputError("no such file", f"Did you mean {near}?" if near else "Check the name.", file=name)
     return InputError(f"cannot be {done}: {_reason(error)}", "Check the file.", file=name)
 
 
