@@ -133,11 +133,11 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
     if not order:
         return [f"{first}."]
     be = "It is" if len(best) == 1 else "They are"
-    every = len(order) == len(names) - len(best)
-    not_than = "any other run" if every and not apart else _listed([names[run] for run in alike])
+    complete = len(order) == len(names) - len(best)
+    not_than = "any other run" if complete and not apart else _listed([names[run] for run in alike])
     if not apart:
         return [f"{first}.", f"{be} not significantly better than {not_than} ({test})."]
-    rest = len(apart) > 1 and every and not alike
+    rest = len(apart) > 1 and complete and not alike
     than = f"the other {_word(len(apart))}" if rest else _listed([names[run] for run in apart])
     but = f", but not than {not_than}" if alike else ""
     return [f"{first}.", f"{be} significantly better than {than}{but} ({test})."]
