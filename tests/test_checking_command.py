@@ -53,6 +53,19 @@ def usage(folder: Path, *arguments: str) -> str:
 # What is printed.
 
 
+def test_runs_after_judgments_are_compared_with_them(home: Path) -> None:
+    (home / "other.txt").write_text("7 Q0 x 1 2.5 t\n")
+
+    def found(*files: str) -> list[str]:
+        return codes(check(home, *files, "--select", "X201", "--format", "json"))
+
+    assert found("qrels.txt", "other.txt") == found("--qrels", "qrels.txt", "other.txt") == ["X201"]
+    assert found("qrels.txt", "clean.txt", "other.txt") == ["X201"]
+    # Judgments that do not come first, or are not alone, may belong to other runs.
+    assert found("other.txt", "qrels.txt") == found("qrels.txt", "qrels.txt", "other.txt") == []
+    assert found("qrels.txt") == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -341,7 +341,7 @@ def test_arrays_of_distances_have_the_sign() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("l2", ["scores grow with the rank in 1 of 1 query, as distances do"]),
+        ("l2", ["scores grow with the rank in 1 of 1 query, as distances and ranks do"]),
         ("ascending-but-right", []),
         ("segment-ids", ["Score segments as documents with --max-passage"]),
     ],
@@ -536,7 +536,7 @@ def test_saved_results_keep_their_signs(tmp_path: Path) -> None:
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
     qrels.write_text(judgments(clean()))
     run.write_bytes(written(turned(clean())))
-    with pytest.warns(te.errors.SuspectRunWarning, match="as distances do"):
+    with pytest.warns(te.errors.SuspectRunWarning, match="as distances and ranks do"):
         results = te.evaluate(qrels, run, "map")
     results.save(tmp_path / "results.json")
     assert te.comparing.read_results(tmp_path / "results.json").signs == results.signs != ()

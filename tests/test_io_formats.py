@@ -423,7 +423,7 @@ def test_a_damaged_parquet_file_is_refused_in_one_line() -> None:
 def test_parquet_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert refusal(read_run, b"PAR1") == (
-        "<file>: Parquet needs the package pyarrow, which is not installed. pip install 'treceval-py[parquet]'"
+        "<file>: Parquet needs the package pyarrow, which is not installed. pip install '.[parquet]', in your clone of treceval_py"
     )
 
 

@@ -24,7 +24,7 @@ from treceval_py.cli.options import (
     repeatable,
     titled,
 )
-from treceval_py.cli.printing import Output, check_targets, note, put, say
+from treceval_py.cli.printing import Output, check_targets, kind_of, note, put, say
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
 from treceval_py.io.formats import checkable
 from treceval_py.rendering import FORMATS
@@ -51,7 +51,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 
 @click.command("check", cls=Command, check=_check, common="--qrels --explain --fix --in-place --format")
 @click.argument("files", metavar="FILE…", nargs=-1)
-@option("--qrels", "QRELS", "Judgments: check them, and compare runs with them.")
+@option("--qrels", "QRELS", "Judgments: check them, and compare runs with them [the first FILE if it has judgments].")
 @option("--explain", "CODE", "Explain a code, or 'all', and what to do.", shell_complete=named("code"))
 @titled("Findings")
 @repeatable("--select", "CODES", "Only these codes: R104, or R1 for R100 to R199.", "code")
@@ -86,12 +86,12 @@ def check(
     r"""Check runs and judgments line by line, and report every problem.
 
     Each finding has a line and column, a severity and a code. Errors stop scoring, or make other programs silently
-    report wrong numbers. Warnings are probable mistakes. Notes are for information. With --qrels, the judgments are
-    checked too, and runs are compared with them: missing queries and documents, ids that look alike.
+    report wrong numbers. Warnings are probable mistakes. Notes are for information. Runs after judgments are compared
+    with these: missing queries and documents, ids that look alike.
 
     \b
     treceval check run.txt
-    treceval check --qrels qrels.txt runs/*.txt
+    treceval check qrels.txt runs/*.txt
     treceval check --explain R104            what a code means, and what to do
     treceval check --fix fixed.txt run.txt   write a copy with all lossless fixes applied
     treceval check --select R1 --ignore R111 --format json run.txt
@@ -114,6 +114,8 @@ def check(
         raise click.UsageError(str(error)) from None
     checking: Checking = partial(look, most=most, select=chosen, ignore=ignored, scale=_labels(scale))
     targets = _targets(files, fix, in_place)
+    # Each of several files is fixed by itself, and --as says what each of them is.
+    qrels, files = (qrels, files) if kind or targets else _divided(qrels, files)
     read = [file for file in (qrels, *files) if file is not None]
     check_targets([output, *(() if in_place else targets)], read)
     if in_place:
@@ -140,6 +142,12 @@ def check(
             checked[place] = checked[place] if fixed is None else fixed
     if failed or any(each.errors or each.unread or (strict and each.warnings) for each in checked):
         ctx.exit(1)
+
+
+def _divided(qrels: str | None, files: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """Return the judgments and the runs, if no judgments are given and only the first of several files has some."""
+    judged = [kind_of(file) == "qrels" for file in files] if qrels is None else []
+    return (files[0], files[1:]) if len(judged) > 1 and judged[0] and sum(judged) == 1 else (qrels, files)
 
 
 def _repeatable(path: str, opened: ExitStack) -> Callable[[], Source]:

@@ -113,7 +113,7 @@ def report(
 
     \b
     Plots for --png and --svg: bars, scatter, deltas, precision-recall, recall-depth, overlap.
-    They need: pip install 'treceval-py[report]'
+    They need the packages of the extra report: see docs/install.md.
     """
     from treceval_py.corpora.named import open_texts, read_query_texts
     from treceval_py.io.digests import without_folders

@@ -203,7 +203,7 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
     treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2 --rerank BAAI/bge-reranker-v2-m3
     treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -k 10 -o b.txt --profile flagembedding-tutorial
 
-    Needs: pip install 'treceval-py[retrieve]'
+    Needs the packages of the extra retrieve: see docs/install.md.
     """
     from treceval_py.retrieval import pipeline
     from treceval_py.retrieval.planning import forecast

@@ -119,8 +119,8 @@ def growing(seen: Seen) -> Sign:
     """Return the sign that scores look like distances."""
     count, of = seen.growing + seen.growing_lined, seen.ranked + seen.lined
     where = "with the rank" if seen.growing else "from line to line"
-    todo = "If they are distances, write them with the opposite sign: the highest score ranks first."
-    return Sign("R129", f"scores grow {where} {of_queries(count, of)}, as distances do", todo)
+    todo = "If they are distances or ranks, write them with the opposite sign: the highest score ranks first."
+    return Sign("R129", f"scores grow {where} {of_queries(count, of)}, as distances and ranks do", todo)
 
 
 def following_ids(seen: Seen) -> Sign:

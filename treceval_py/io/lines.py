@@ -132,7 +132,7 @@ def read_blocks(source: Source, layout: Layout) -> Iterator[Block]:
         A line has the wrong number of fields, there is no data line, or the source cannot be read.
     """
     name, empty = name_of(source), True
-    for first, text in numbered(source):
+    for first, text in numbered(source, columns=True):
         block, error = read_block(bytes(text), first, layout, name)
         if block.lines:
             empty = False

@@ -97,6 +97,7 @@ def blocks(
     *,
     name: str | None = None,
     whole_queries: bool = False,
+    columns: bool = False,
     watch: Watch | None = None,
 ) -> Iterator[memoryview]:
     """Yield the text of a source in blocks of whole lines.
@@ -112,6 +113,8 @@ def blocks(
     whole_queries : bool
         End blocks only where the first field changes, so that a query whose lines are together is not split. A block is
         then at least as long as its longest query.
+    columns : bool
+        Whether lines are rows of fields, so that a last line without a newline and with fewer fields was cut off.
     watch : callable, optional
         Progress callback, called for every block.
 
@@ -123,15 +126,16 @@ def blocks(
     Raises
     ------
     InputError
-        The source cannot be read, is empty, damaged or not text, or changed while it was read. Line numbers in the
-        error count from the end of the previous block, because only the reader of lines counts them all: see `at_line`.
+        The source cannot be read, is empty, damaged, cut off or not text, or changed while it was read. Line numbers
+        in the error count from the end of the previous block, because only the reader of lines counts them all: see
+        `at_line`.
     """
     name = name_of(source) if name is None else name
     size = size or (SMALL_BLOCK_SIZE if scanner() is None else BLOCK_SIZE)
     with _opened(source, name, continued=True) as raw:
         state, _ = _state(raw)
         stream = _Stream(raw, name)
-        rest = memoryview(b"")
+        rest, before, broken = memoryview(b""), b"", False
         while True:
             buffer, filled = stream.after(rest, max(size, 2 * len(rest)))
             if watch is not None:
@@ -141,15 +145,21 @@ def blocks(
                 break
             cut = _last_query(buffer, lines) if whole_queries else lines
             if cut:
+                before = _last_line(buffer, cut)
                 yield buffer[:cut]
             rest = buffer[cut:filled]
         if stream.ended:
             _check_unchanged(raw, state, name)
-            if filled > lines:
+            before = _last_line(buffer, lines) if lines else before
+            broken = columns and _is_cut_off(bytes(buffer[lines:filled]), before)
+            if filled > lines and not broken:
                 buffer[filled : filled + 1] = b"\n"
                 lines = filled + 1
         if lines:
             yield buffer[:lines]
+        if broken:
+            problem = "the file ends within this line: it was cut off"
+            raise InputError(problem, "Copy it or write it again.", file=name, line=1)
         if not stream.ended:
             raise InputError(f"a line has more than {LONGEST_LINE:,} bytes", "Is this a text file?", file=name, line=1)
 
@@ -171,6 +181,21 @@ def _last_newline(buffer: memoryview, end: int) -> int:
             return start + newline
         end, step = start, step * 4
     return -1
+
+
+def _last_line(buffer: memoryview, end: int) -> bytes:
+    return bytes(buffer[_last_newline(buffer, end - 1) + 1 : end])
+
+
+def _is_cut_off(last: bytes, before: bytes) -> bool:
+    """Tell whether a file's last line, which has no newline, lacks fields of the line before it.
+
+    No format needs more than six fields: the tag of a run, the sixth, may have several words.
+    """
+    if before.lstrip().startswith(b"#") or last.lstrip().startswith(b"#"):
+        return False
+    fewer_tabs = b"\t" not in before or last.count(b"\t") < before.count(b"\t")  # ids between tabs may have spaces
+    return fewer_tabs and 0 < len(last.split()) < min(6, len(before.split()))
 
 
 LINES_WITHOUT_DATA = 64
@@ -578,11 +603,11 @@ def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
     return cast("BinaryIO", zstandard.ZstdCompressor().stream_writer(stream, closefd=False))
 
 
-def numbered(source: Source, name: str | None = None) -> Iterator[tuple[int, memoryview]]:
+def numbered(source: Source, name: str | None = None, *, columns: bool = False) -> Iterator[tuple[int, memoryview]]:
     """Yield a source's blocks with the number of their first line; parameters and errors as for `blocks`."""
     lines = 0
     try:
-        for block in blocks(source, name=name):
+        for block in blocks(source, name=name, columns=columns):
             yield lines + 1, block
             lines += int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")))
     except InputError as error:
