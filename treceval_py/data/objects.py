@@ -214,7 +214,7 @@ class _Table(NamedTuple):
         if list(self.names).count(wanted) == 1:
             return wanted
         has = ", ".join(shown(name) for name in self.names[:8])
-        fault = f"{self.within}no {self.word} {shown(wanted)}; its {self.word}s are: {has}"
+        fault = f"{self.within}no {self.word} {shown(wanted)}; {'their' if self.word == 'field' else 'its'} {self.word}s are: {has}"
         raise DataError(fault, "Name another one.")
 
 
@@ -243,7 +243,9 @@ def _refuse(given: object, kind: str) -> NoReturn:
         reader = "read_qrels" if kind == "judgments" else "read_run"
         todo = f"Read a file with te.{reader}(path), and text with te.{reader}(text=…)."
     elif is_array(given) and kind != "groups":
-        todo = f"Give the ids, too: te.{'Qrels' if kind == 'judgments' else 'Run'}.from_arrays."
+        todo = (
+            f"Give the DataFrame itself, or the ids, too: te.{'Qrels' if kind == 'judgments' else 'Run'}.from_arrays."
+        )
     raise DataError(fault, todo)
 
 
@@ -252,7 +254,9 @@ _NOUNS = {"judgments": "judgments", "run": "a run", "groups": "groups of queries
 
 def _listed(column: Any) -> list[Any]:
     if isinstance(column, (str, bytes, Mapping)) or not isinstance(column, Iterable):
-        raise DataError(f"a column is {shown(column)}", "Give a list or an array for each column.")
+        raise DataError(
+            f"a column is {shown(column)}", "Give the DataFrame itself, or a list or an array for each column."
+        )
     return list(column.tolist() if isinstance(column, np.ndarray) else column)
 
 
@@ -371,7 +375,8 @@ def _documents(qid: object, given: Any, kind: str) -> tuple[list[Any], list[Any]
     if isinstance(given, AnySet) and kind == "run":
         raise DataError(f"query {shown(qid)} has a set of documents, which has no order", "Give a list, best first.")
     if isinstance(given, (str, bytes)) or not (is_list or isinstance(given, AnySet)):
-        raise DataError(f"query {shown(qid)} has {shown(given)} instead of documents", FORMS[kind])
+        todo = SEVERAL if isinstance(given, str) and kind == "run" else FORMS[kind]
+        raise DataError(f"query {shown(qid)} has {shown(given)} instead of documents", todo)
     # In order of their text, because the order of a set differs between Python processes.
     entries = sorted(given, key=str) if isinstance(given, AnySet) else list(given)
     if not any(isinstance(entry, (tuple, list)) for entry in entries):
