@@ -329,7 +329,7 @@ def scores_of(values: Sequence[Any] | AnyArray, place: Place, *, sure: bool = Fa
         raise DataError("a score is beyond the range of float64", "Use smaller numbers.") from None
     if np.isnan(column).any():
         row = int(np.flatnonzero(np.isnan(column))[0])
-        raise DataError(f"the score{place(row)} is NaN", "Fill it in, or remove the row.")
+        raise DataError(f"the score{place(row)} is NaN", "Give the document a score, or leave it out.")
     return column
 
 
@@ -376,9 +376,10 @@ def _number(value: Any, noun: str, place: Place, row: int) -> Any:
     if is_decimal(value):  # a database's 0.5
         number = float(value)
         return int(value) if number.is_integer() and value == value.to_integral_value() else number
-    fault = f"the {noun}{place(row)} is {shown(value)}, of type {type(value).__name__}"
-    several = isinstance(value, Mapping) and noun == "score"
-    raise DataError(fault, "If these are several runs, use te.compare(qrels, runs)." if several else "Use numbers.")
+    fault = f"the {noun}{place(row)} is {shown(value)}"
+    if isinstance(value, Mapping) and noun == "score":
+        raise DataError(fault, "If these are several runs, use te.compare(qrels, runs).")
+    raise DataError(f"{fault}, of type {type(value).__name__}", "Use numbers.")
 
 
 def _whole(value: float, place: Place, row: int) -> int:

@@ -93,9 +93,9 @@ def _read(source: Source, format: str | None, kind: Kind, *others: str) -> Any:
     except InputError as error:
         if "QRELS RUN" not in error.todo:
             raise
-        todo = (
-            "Give judgments; te.read_run reads a run." if kind == "qrels" else "Give a run; te.read_qrels reads these."
-        )
+        todo = "Give judgments; te.read_run reads a run."
+        if kind == "run":
+            todo = "Give a run; te.read_qrels reads judgments."
         raise InputError(error.what, todo, file=error.file, line=error.line) from None
 
 

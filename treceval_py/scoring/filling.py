@@ -15,7 +15,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.groups import JudgmentGroups
-from treceval_py.data.ids import first_of
+from treceval_py.data.ids import first_of, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
@@ -402,9 +402,9 @@ def _nothing_in_common(judgments: Judgments, run: Retrieved, form: object) -> Ev
         if not empty.qids:
             missing = "document" if getattr(empty, "bare", ()) else "query"
             return EvaluationError(f"the {of} no {missing}", "Give at least one.", file=empty.name)
-    none = (
-        f"none of the run's queries ({first_of(run.qids)}) is" if len(run.qids) > 1 else f"query {run.qids[0]} is not"
-    )
+    none = f"query {shown(run.qids[0])} is not"
+    if len(run.qids) > 1:
+        none = f"none of the run's queries ({first_of(run.qids)}) is"
     fault = f"{none} judged; the judgments have {first_of(judgments.qids)}"
     alike = like_queries(run.qids, judgments.qids)
     if alike:

@@ -400,7 +400,7 @@ def settled(measures: str | Measure | Iterable[str | Measure] | None, options: O
             todo = f"Write {names}."
         raise MeasureError("measures are names, not a dictionary", todo)
     if isinstance(measures, Scoring):
-        raise MeasureError("a Scoring has measures, and is none", "Give it as scoring=….")
+        raise MeasureError("a Scoring is not the name of a measure", "Give it as scoring=….")
     if isinstance(measures, (str, list, tuple, set, frozenset)) and not measures:
         raise MeasureError("there are no measures", "Name some, such as ['nDCG@10'], or omit the argument.")
     given: dict[str, Any] = dict(options)

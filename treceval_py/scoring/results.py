@@ -57,7 +57,10 @@ class ByMeasure(dict[str, float]):
             quoted = brief(repr(str(name)))
             fault, todo = f"there is no measure {quoted}", f"Computed: {listed(self)}."
             if is_measure(name):
-                fault, todo = f"measure {quoted} was not computed", f"Add {quoted} to the measures of te.evaluate."
+                fault, todo = (
+                    f"measure {quoted} was not computed",
+                    f"{todo} Add {quoted} to the measures of te.evaluate.",
+                )
             raise UnknownKeyError(fault, todo)
         return self[requested]
 
@@ -116,8 +119,8 @@ def is_measure(name: object) -> bool:
 def _computed(name: str, measures: Sequence[Measure]) -> str:
     """Return the name of a computed measure that an attribute means; empty if there is none."""
     with suppress(MeasureError):
-        families = [each.family.name for each in parse_measures(name)]
-        return next((each.name for each in measures if [each.family.name] == families), "")
+        kinds = {each.notation.partition("@")[0] for each in parse_measures(name)}
+        return next((each.name for each in measures if {each.notation.partition("@")[0]} == kinds), "")
     return ""
 
 
@@ -324,12 +327,9 @@ class Results(Mapping[str, ByMeasure]):
             said = f"results have no attribute {name!r}"
             meant = next((ours for ours, others in MEANT.items() if name in others.split()), "")
             if not name.startswith("_") and (meant or is_measure(name)):
-                computed = meant or _computed(name, self.measures)
-                said += (
-                    f". Write {meant or f'results.mean[{computed!r}]'}"
-                    if computed
-                    else f". Computed: {listed(self.names)}"
-                )
+                computed = _computed(name, self.measures)
+                meant = meant or (computed and f"results.mean[{computed!r}]")
+                said += f". Write {meant}" if meant else f". Computed: {listed(self.names)}"
             raise AttributeError(f"{said}.")
 
     def __iter__(self) -> Iterator[str]:
