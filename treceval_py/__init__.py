@@ -101,9 +101,8 @@ def _nearest(package: str, name: str) -> str:
             if not public.startswith("_"):
                 names.setdefault(public, f"{other}.{public}")
     here = [public for public in names if names[public] == f"{package}.{public}"]
-    near = (
-        [name] if name in names else get_close_matches(name, here, 1, 0.75) or get_close_matches(name, names, 1, 0.75)
-    )
+    near = [name] if name in names else []
+    near = near or get_close_matches(name, here, 1, 0.75) or get_close_matches(name, names, 1, 0.75)
     return f". Use {names[near[0]]}" if near else ". help(treceval_py) lists what there is"
 
 

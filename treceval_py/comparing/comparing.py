@@ -82,7 +82,7 @@ def compare(
         results, for which there are none.
     runs : sequence or mapping, length S
         Runs in any form that `evaluate` accepts; results; or files of saved results (``treceval -q`` in any format,
-        ``trec_eval -q``). The keys of a mapping name the runs.
+        ``trec_eval -q``). The keys of a mapping name the runs. Or a folder, or a pattern such as ``"runs/*.gz"``.
     measures : name, Measure or sequence of them, optional
         Measures to compare. Default: AP, nDCG@10, RR and P@10, or those of saved results.
     baseline : str or int, optional

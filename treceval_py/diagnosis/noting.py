@@ -34,7 +34,7 @@ TIES_FROM = 200
 """Fewest documents whose ties are noted."""
 
 LEAST_SAMPLED = 50
-"""Fewest documents for which a share is meaningful; none of them need not be so many, if no query has them judged."""
+"""Fewest documents for which a share is meaningful; that none is judged for any query needs no more than one."""
 
 POOLED = 20
 """Judgments per query, on average, from which they count as a pool, which covers the top of a good run."""

@@ -281,7 +281,7 @@ class Fusion:
         """
         if self.weights is not None and len(self.weights) != count:
             are = "is 1 weight" if len(self.weights) == 1 else f"are {len(self.weights)} weights"
-            raise DataError(f"there {are} for {count} runs", "Give one weight per run, such as 0.3 and 0.7 for two.")
+            raise DataError(f"there {are} for {count} runs", "Give one weight per run, such as 0.3,0.7 for two.")
 
     def fault(self, scores: FloatArray) -> str:
         """Return why the scores of a list cannot be fused; ``""`` if they can.

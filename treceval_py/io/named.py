@@ -91,7 +91,7 @@ def _read(source: Source, format: str | None, kind: Kind, *others: str) -> Any:
     try:
         return reader_named(name, kind, *others)(source)
     except InputError as error:
-        if "QRELS RUN" not in error.todo:
+        if others or "QRELS RUN" not in error.todo:  # judgments of any kind stand before a run
             raise
         todo = "Give judgments; te.read_run reads a run."
         if kind == "run":

@@ -57,10 +57,8 @@ class ByMeasure(dict[str, float]):
             quoted = brief(repr(str(name)))
             fault, todo = f"there is no measure {quoted}", f"Computed: {listed(self)}."
             if is_measure(name):
-                fault, todo = (
-                    f"measure {quoted} was not computed",
-                    f"{todo} Add {quoted} to the measures of te.evaluate.",
-                )
+                fault = f"measure {quoted} was not computed"
+                todo += f" Add {quoted} to the measures of te.evaluate."
             raise UnknownKeyError(fault, todo)
         return self[requested]
 
