@@ -282,7 +282,7 @@ def test_a_container_of_bare_queries_alone_has_none() -> None:
                 te.evaluate(forms(qrels), forms(run), ["RR"])
     assert te.evaluate({"a": {"x": 1}}, {"a": {}}, ["RR"], profile="pytrec_eval").mean == {"RR": 0.0}
     assert te.evaluate({"a": {"x": 1}}, {"a": {}}, ["RR"], complete=True).mean == {"RR": 0.0}
-    with pytest.raises(te.errors.EvaluationError, match="no query"):
+    with pytest.raises(te.errors.EvaluationError, match="no document"):
         te.evaluate({"a": {"x": 1}}, {"b": {}}, ["RR"], profile="pytrec_eval")
 
 
