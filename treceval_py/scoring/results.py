@@ -65,6 +65,8 @@ class ByMeasure(dict[str, float]):
     if not TYPE_CHECKING:  # else any attribute would have a type
 
         def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):  # not yet filled, as in a copy that begins
+                raise AttributeError(name)
             meant = _computed(name, self._measures) or next(iter(self), "map")
             raise AttributeError(f"values by measure have no attribute {name!r}. Read them by name: [{meant!r}].")
 
