@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -172,12 +172,12 @@ def _judgments(path: str | None, checking: Checking, opened: ExitStack) -> tuple
     """Check the judgments, and read them if they are readable."""
     if path is None:
         return [], None
-    from treceval_py.io.named import read_qrels
+    from treceval_py.io.named import read_judgments  # which may have been swapped with a run
 
     source = _repeatable(path, opened)
     checked = [checking(source(), kind="qrels")]
     try:
-        return checked, read_qrels(source())
+        return checked, cast("Qrels", read_judgments(source()))
     except TrecevalError as error:
         note(f"the judgments cannot be read, so no run is compared with them and the exit status is 1: {error}")
         return checked, None

@@ -304,7 +304,7 @@ def explain(
     >>> found.measures[0].matches[0].variant.name
     'ir_measures'
     """
-    if isinstance(measures, Mapping):
+    if isinstance(measures, (Mapping, Real)):
         raise MeasureError("numbers to explain are claims", "Write claims={'nDCG@10': 0.346}.")
     asked = measures if measures is None else parse_measures(measures) or None
     if isinstance(claims, Mapping):

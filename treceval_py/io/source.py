@@ -379,7 +379,7 @@ def _file(path: str | os.PathLike[str], name: str) -> File:
     try:
         return File(path, "rb")
     except (OSError, ValueError) as error:  # a NUL in a path raises a ValueError
-        if isinstance(error, ValueError) or ("\n" in name and len(name.split()) >= 3):
+        if isinstance(error, ValueError) or ("\n" in name and len(name.split()) >= 3) or " Q0 " in name:
             problem = f"{shown(name)} is not a path"
             raise InputError(problem, "If it is the text of a file, give it as te.read_run(text=…).") from None
         raise _refused(error, name, "opened") from None

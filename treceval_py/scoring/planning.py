@@ -394,7 +394,13 @@ def settled(measures: str | Measure | Iterable[str | Measure] | None, options: O
     if unknown := options.keys() - Options.__annotations__.keys():
         raise TypeError(_no_argument(unknown, measures, options))
     if isinstance(measures, Mapping):
-        raise MeasureError("measures are names, not a dictionary", "Give judgments, then the run, then measures.")
+        todo = "Give judgments, then the run, then measures."
+        if measures and all(isinstance(cutoffs, list) for cutoffs in measures.values()):
+            names = [f"{str(name).partition('@')[0]}@{at}" for name, cutoffs in measures.items() for at in cutoffs]
+            todo = f"Write {names}."
+        raise MeasureError("measures are names, not a dictionary", todo)
+    if isinstance(measures, Scoring):
+        raise MeasureError("a Scoring is not the name of a measure", "Give it as scoring=….")
     if isinstance(measures, (str, list, tuple, set, frozenset)) and not measures:
         raise MeasureError("there are no measures", "Name some, such as ['nDCG@10'], or omit the argument.")
     given: dict[str, Any] = dict(options)
