@@ -279,7 +279,7 @@ def test_a_measure_has_both_forms_of_its_signature_or_none() -> None:
 
 
 def test_values_of_queries_have_few_digits_but_print_the_same_number_of_four_decimals_and_means_have_all() -> None:
-    # Of seven digits, the last two would be 0.38865 and 0.0003 and a half, which are printed as 0.3886 and 0.0004.
+    # 0.388650004 is printed as 0.3887; of seven digits, it would be 0.38865, which is printed as 0.3886.
     values = [[1 / 3, 2 / 3, 1e-7 / 3, 0.0, 7.0], [1234.56789012, -0.0012345678, 50.0, 0.388650004, 0.00034999999]]
     (found,) = report_payload(comparison(measured(values=values, qids=("1", "2", "3", "4", "5"))))["measures"]
     assert found["values"] == [

@@ -192,7 +192,7 @@ T.get("#margin").addEventListener("change", (event) => T.set({margin: Number(eve
 const FOLDED = 40; // a longer table shows its first and last rows, and those that are coloured
 const [FIRST, LAST] = [20, 2];
 const REACH = 108;
-const LEAST = 100; // width of the forest plot, which gives way to the other columns
+const LEAST = 90; // width of the forest plot, which gives way to the other columns
 const BAR = 84;
 const FEW_JUDGED = 0.95;
 

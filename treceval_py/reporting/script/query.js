@@ -61,7 +61,7 @@ function helps(row, additive) {
 }
 const KINDS = {1: "run", [-1]: "ref", 0: "none"};
 
-const ABSENT = "text not in the page";
+const ABSENT = "text not kept";
 const snippet = (id) => (id === null ? "" : (T.data.passages?.[id] ?? ""));
 const gradeText = (grade) => (grade === null ? "?" : String(grade));
 const gradeWords = (grade) => (grade === null ? "unjudged" : `grade ${grade}`);
