@@ -925,7 +925,9 @@ def test_the_table_of_runs_fits_its_window_with_names_of_trec_and_ranges(
     names = ["MU03rob01", "NLPR03vb10", "SABIR03BASE", "UIUC03Rd1", "aplrob03a", "a-name-of-22-letters-xx", "pircRBa1"]
     for run, name in zip(given["runs"], names, strict=False):
         run["name"] = name
-    for measure, label in zip(given["measures"], ["nDCG@10", "P(rel=2)@100", "Success@1000", "RBP(p=0.95)"], strict=True):
+    for measure, label in zip(
+        given["measures"], ["nDCG@10", "P(rel=2)@100", "Success@1000", "RBP(p=0.95)"], strict=True
+    ):
         measure["name"] = measure["label"] = label
     shown = opened(written(tmp_path, given), wide=wide)
     assert shown.count("#runs tbody tr") == 8

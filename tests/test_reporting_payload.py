@@ -287,7 +287,9 @@ def test_values_of_queries_have_few_digits_but_print_the_same_number_of_four_dec
     ]  # fmt: skip
     assert found["means"][0] == np.mean(values[0])
     drawn = np.random.default_rng(3).integers(1, 1000, (2, 50_000)) / np.random.default_rng(4).integers(1, 1000, 50_000)
-    (many,) = report_payload(comparison(measured(values=drawn.tolist(), qids=tuple(map(str, range(50_000))))))["measures"]
+    (many,) = report_payload(comparison(measured(values=drawn.tolist(), qids=tuple(map(str, range(50_000))))))[
+        "measures"
+    ]
     for row, given in zip(many["values"], drawn.tolist(), strict=True):
         assert [f"{each:.4f}" for each in row] == [f"{each:.4f}" for each in given]
 

@@ -198,11 +198,10 @@ def _pair_plots(payload: Payload, place: int, runs: tuple[int, int]) -> dict[str
     return {"scatter": scatter, "deltas": deltas}
 
 
-def _curves(
-    names: Sequence[str], curves: Payload, runs: tuple[int, int], x: Spec, y: Spec, description: str
-) -> Spec:
+def _curves(names: Sequence[str], curves: Payload, runs: tuple[int, int], x: Spec, y: Spec, description: str) -> Spec:
     """Return curves, one per run, distinguished by colour, shape and dash; the first colours are those of two runs."""
     order = [run for run in dict.fromkeys([*runs, *range(len(names))]) if run < len(names)]
+    ordered = [names[run] for run in order]
     # Dashes have their own field: otherwise a legend of names would draw the outlines of its points with them.
     rows = [
         {"name": names[run], x["field"]: at, y["field"]: value, "turn": number // 8}
@@ -213,7 +212,13 @@ def _curves(
     dashes = {"domain": turns, "range": [list(DASHES[turn % len(DASHES)]) for turn in turns]}
     shapes = [SHAPES[(number + number // 8) % len(SHAPES)] for number in range(len(names))]
     colour, shape = (
-        _name("name", title=None, sort=None, scale={"domain": [names[run] for run in order], **more}, legend={"orient": "bottom"})
+        _name(
+            "name",
+            title=None,
+            sort=None,
+            scale={"domain": ordered, **more},
+            legend={"orient": "bottom"},
+        )
         for more in ({}, {"range": shapes})
     )
     tooltip = [_name("name", title="Run"), _value(x["field"], x["title"], PLAIN), _value(y["field"], y["title"])]
@@ -230,7 +235,9 @@ def _curves(
 def _precision_recall(names: Sequence[str], curves: Payload, runs: tuple[int, int]) -> Spec:
     x = _number("recall", "Recall", axis={"values": curves["x"], "format": ".1f"})
     y = _number("precision", "Interpolated precision")
-    return _curves(names, curves, runs, x, y, f"Interpolated precision at eleven points of recall, of {len(names)} runs")
+    return _curves(
+        names, curves, runs, x, y, f"Interpolated precision at eleven points of recall, of {len(names)} runs"
+    )
 
 
 def _recall_depth(names: Sequence[str], curves: Payload, runs: tuple[int, int]) -> Spec:

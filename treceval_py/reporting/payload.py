@@ -123,7 +123,8 @@ def report_payload(
         ``bounds``
             The lowest and the highest possible value, from which intervals are cut; None if unknown.
         ``values``
-            (S, Q) with 7 significant digits, or more where four decimals need them; None where the measure leaves the query out, then for all runs.
+            (S, Q) with 7 significant digits, or more where four decimals need them; None where the measure leaves the
+            query out, then for all runs.
         ``left_out``
             Number of queries left out because some runs lack them.
         ``finding``
