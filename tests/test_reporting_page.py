@@ -365,9 +365,9 @@ def test_what_documents_add_is_what_the_measure_says_and_sums_to_the_difference(
         for docid, grade, _, _, was, adds, change in rows:
             # The value that they are scaled to has seven digits.
             assert int(grade) == rels[docid]
-            assert float(was) == pytest.approx(before.get(docid, 0.0), abs=1e-7)
-            assert float(adds) == pytest.approx(now.get(docid, 0.0), abs=1e-7)
-            assert float(change) == pytest.approx(now.get(docid, 0.0) - before.get(docid, 0.0), abs=2e-7)
+            assert float(was) == pytest.approx(before.get(docid, 0.0), abs=1e-6)
+            assert float(adds) == pytest.approx(now.get(docid, 0.0), abs=1e-6)
+            assert float(change) == pytest.approx(now.get(docid, 0.0) - before.get(docid, 0.0), abs=2e-6)
         total = sum(now.values()) - sum(before.values())
         assert float(shown.text("table.changes tr.sum td")) == pytest.approx(total, abs=6e-5)
         assert shown.text("table.changes tr.sum td") == shown.text(".asked p b:nth-of-type(3)")

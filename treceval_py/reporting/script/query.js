@@ -3,7 +3,7 @@
 const LISTED = 300; // queries in the list; the search finds the others
 const CHANGES = 14; // documents in the table of changes
 const MANY = 40; // runs from which only some are drawn below
-const SAME = 2e-7; // values have seven digits: smaller changes are rounding
+const SAME = 2e-6; // values have seven digits, and weights six: smaller changes are rounding
 
 const {plural} = T.fmt;
 const {signed} = T;
@@ -274,7 +274,7 @@ function rankings(place, {m, run, ref, q}) {
         const bar = right ? left + column + 4 : left - 4 - long;
         svg.append("rect").attr("class", `c-${kind}`).attr("x", bar).attr("y", y(rank) + 6).attr("width", long).attr("height", 9);
         svg.append("text").attr("x", right ? bar + long + 3 : bar - 3).attr("y", y(rank) + 14).attr("text-anchor", right ? "start" : "end")
-          .text(adds.toFixed(3).replace(/^0/, ""));
+          .text(T.fmt.value(adds, 3).replace(/^0/, ""));
       }
       if (!row || !lists[1 - s]?.top || (!stacked && lists[1 - s].ranks.has(number))) return;
       // Relevant, and not joined to the other list: an arrow with its rank there.
