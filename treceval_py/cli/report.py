@@ -77,7 +77,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option(
     "--of pair",
     "RUN RUN",
-    "Two runs for scatter and deltas [first other, baseline].",
+    "Two runs to plot [the two that the page shows first].",
     nargs=2,
 )
 @titled("Output")
@@ -129,7 +129,7 @@ def report(
     texts = None if queries is None else read_query_texts(queries)
     passages = None if corpus is None else open_texts(corpus, "document")
     gathering, comparison = compared(files, **how, outputs=outputs, inputs=[queries, corpus], look=keep, fewest=1)
-    chosen = _pair(comparison, pair)
+    chosen = _pair(comparison, pair, how["baseline"])
     with working("drawing the report"):
         payload = payload_of(
             comparison,
@@ -153,11 +153,13 @@ def report(
     end(ctx, gathering)
 
 
-def _pair(comparison: Comparison, names: tuple[str, str] | None) -> tuple[int, int]:
+def _pair(comparison: Comparison, names: tuple[str, str] | None, baseline: str | None) -> tuple[int, int]:
     """Return the numbers of the two runs that plots show: those named, or the two that the page shows first."""
     if names is None:
-        base = 0 if comparison.baseline is None else comparison.baseline
-        return (1 if base == 0 else 0), base
+        means = comparison.measures[0].means
+        best = sorted(range(len(means)), key=lambda run: (-means[run], comparison.runs[run]))
+        base = best[0] if baseline is None and len(best) > 2 else comparison.baseline or 0
+        return next((run for run in best if run != base), 1), base
     for name in names:
         if name not in comparison.runs:
             raise EvaluationError(f"no run is named '{name}'", f"The runs are {', '.join(comparison.runs[:20])}.")
