@@ -507,7 +507,7 @@ def declare(
     Raises
     ------
     MeasureError
-        The name belongs to another function, the function has a parameter that is not declared, or a fact is unknown or
+        A name belongs to another function or measure, the function has a parameter that is not declared, or a fact is unknown or
         needs a parameter that the function lacks.
     """
     if not callable(function):
@@ -539,6 +539,7 @@ def declare(
     )
     if family.from_outside:  # tests read the signatures of our own, so that a start need not
         _ = family.parameters, family.judged
+        _check_names(family)
     vars(family).update(
         promotes=checked(Promotes, promotes, name, family.takes),
         sums=checked(Sums, sums, name, family.takes),
@@ -560,6 +561,17 @@ def _check_free(name: str, function: Function, *, replace: bool) -> None:
     if not replace and not _same_source(earlier.function, function):
         todo = "Choose another name, or replace that measure: declare(…, replace=True)."
         raise MeasureError(f"{taken}, defined by {definition_of(earlier.function)}", todo)
+
+
+def _check_names(family: Family) -> None:
+    """Refuse names of a user's measure that mean another one: its values would be shown as that one's."""
+    names = {folded(name): name for name in (family.name, *family.notation)}
+    for other in FAMILIES.values():
+        if other.name == family.name or (other.from_outside and (other.at is None) != (family.at is None)):
+            continue  # a user's measure may have a family with a cutoff and one without
+        meant = (other.name, *other.notation, other.mean, *(spelling for spelling, _ in other.written))
+        if clash := names.keys() & map(folded, meant):
+            raise MeasureError(f"'{names[min(clash)]}' already means the measure {other.name}", "Choose another name.")
 
 
 _CELL = r"<ipython-input-|<python-input-|<stdin>|ipykernel_"
