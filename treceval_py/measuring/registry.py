@@ -321,8 +321,9 @@ class Measure:
 
     @property
     def heading(self) -> str:
-        """The name of its mean, for people: as typed, else such as ``MAP``, ``MRR@10`` or ``nDCG@10``."""
-        return self.asked or self._written(self.family.mean or self._head)
+        """The name of its mean, for people: as typed, but such as ``MAP`` or ``MRR@10`` for the notation."""
+        plain = self.asked in ("", self.notation)
+        return self._written(self.family.mean or self._head) if plain else self.asked
 
     @property
     def line_name(self) -> str:
