@@ -223,7 +223,9 @@ def test_a_measure_cannot_take_a_name_of_another(name: str, as_notation: bool) -
         return te.measuring.measure_by_query(lambda query: 0.25, named[0], notation=named[1])
 
     te.measuring.measure_by_query(lambda query: 0.5, "mine", notation=["Mine"])
-    fault = "there is already a measure called 'mine'" if name == "mine" and not as_notation else f"'{name}' already means"
+    fault = (
+        "there is already a measure called 'mine'" if name == "mine" and not as_notation else f"'{name}' already means"
+    )
     with pytest.raises(te.errors.MeasureError, match=f"^{fault}"):
         declared(name)
     assert declared(f"{name}_of_us")

@@ -392,7 +392,9 @@ def _scored(
         runs = "1 run lacks" if len(lacking) == 1 else f"{len(lacking)} runs lack"
         about = [*about, f"{runs} judged queries ({first_of(lacking)}), which {effect}."]
     notes += [f"{collection.name}: {note}" for note in (*left_out, *about)]
-    scores = _scores(collection, _renamed(scored, meant.names), notes, known.errors, count, scorer.measures, known.digests)
+    scores = _scores(
+        collection, _renamed(scored, meant.names), notes, known.errors, count, scorer.measures, known.digests
+    )
     return scores._replace(collection=scores.collection._replace(signatures=scorer.signatures(scores.qids)))
 
 
@@ -458,7 +460,9 @@ def _scores(
     files = [base_name(run.file) for run in scored]
     digests = list(hashes) or [digest_of(run.file) if run.file else "" for run in scored]
     failed = [error._replace(message=f"{collection.name}: {error.message}") for error in errors]
-    meant = tuple(computed) or tuple(known_measure(*scored[0].meanings[name]) or name for name in measures)
+    meant: tuple[Measure | str, ...] = tuple(computed)
+    if not computed:
+        meant = tuple([known_measure(*scored[0].meanings[name]) or name for name in measures])
     return _Scores(about, names, files, digests, qids, columns[0], means, notes, failed, count, meant)
 
 

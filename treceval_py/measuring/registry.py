@@ -508,8 +508,8 @@ def declare(
     Raises
     ------
     MeasureError
-        A name belongs to another function or measure, the function has a parameter that is not declared, or a fact is unknown or
-        needs a parameter that the function lacks.
+        A name belongs to another function or measure, the function has a parameter that is not declared, or a fact is
+        unknown or needs a parameter that the function lacks.
     """
     if not callable(function):
         raise MeasureError(f"{shown(function)} is not a function", "Give one that takes a JudgedRun.")

@@ -271,7 +271,9 @@ class Results(Mapping[str, ByMeasure]):
     def mean(self) -> ByMeasure:
         """The average of each measure over the queries: a mean, the sum of counts, or a geometric mean for gm_map."""
         numbers = self._numeric
-        return ByMeasure([self.tasks[number].asked for number in numbers], self.averages[numbers].tolist(), self.profile)
+        return ByMeasure(
+            [self.tasks[number].asked for number in numbers], self.averages[numbers].tolist(), self.profile
+        )
 
     def text(self, measure: str | Measure) -> dict[str, str]:
         """Return the values of `measure`, which is text (``relstring``, ``runid``), as ``{qid: text}``.
@@ -293,7 +295,9 @@ class Results(Mapping[str, ByMeasure]):
             raise self._no_query(qid)
         counted = [number for number in self._numeric if self.counted[row, number]]
         chosen = [number for number in counted if self.tasks[number].asked.family.per_query]
-        return ByMeasure([self.tasks[number].asked for number in chosen], self.matrix[row, chosen].tolist(), self.profile)
+        return ByMeasure(
+            [self.tasks[number].asked for number in chosen], self.matrix[row, chosen].tolist(), self.profile
+        )
 
     def _no_query(self, qid: object) -> UnknownKeyError:
         """Return the error about a key that is no listed query."""
