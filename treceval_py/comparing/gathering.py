@@ -303,9 +303,9 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
     first = harmonised(known)
     common = [name for name in first[0].measures if all(name in scored.measures for scored in first)]
     measures = [_named(name, known_measure(*first[0].meanings[name])) for name in common]
-    real: list[Measure | str] = [each for each in measures if isinstance(each, str) or each.family.kind != COUNT]
+    real = [each for each in measures if isinstance(each, str) or each.family.kind != COUNT]
     of_usual = parse_measures(USUAL_MEASURES)
-    kept = [each for each in real if each in of_usual] or real
+    kept: list[Measure | str] = [each for each in real if each in of_usual] or [*real]
     if not kept:
         raise EvaluationError("the saved results have no measure in common", "Score the runs with the same measures.")
     notes = []
