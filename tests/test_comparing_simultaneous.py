@@ -166,7 +166,7 @@ def test_the_finding_names_the_best_and_which_runs_do_not_differ(snapshot: Snaps
         case: finding(found, found["RR"]) for case, found in ((case, compared(runs)) for case, runs in cases.items())
     }
     assert said == snapshot
-    assert f"good has the highest RR, {np.mean(1 / np.array(good)):.4f}." in said["one and a similar one"]
+    assert f"good has the highest MRR, {np.mean(1 / np.array(good)):.4f}." in said["one and a similar one"]
     assert "0.7500 against 0.1116" in said["two runs"][0]  # (1 + 1/2) / 2 and (29/9 + 1/8) / 30
 
 

@@ -264,7 +264,7 @@ def test_a_verdict_is_looked_up_by_measure_and_prints() -> None:
     found = te.gating.gate(QRELS, ranks(1, 2), ranks(1, 2), ["RR", "P@5"])
     assert (found.outcome, found.status, found.passed) == (PASS, 0, True)
     assert found["recip_rank"].baseline == found["RR"].candidate == 0.75
-    assert str(found).startswith("Pass: run 2 is not lower than run 1 by more than 0.01 in RR and P@5 ")
+    assert str(found).startswith("Pass: run 2 is not lower than run 1 by more than 0.01 in MRR and P@5 ")
 
 
 @pytest.mark.parametrize(("candidate", "outcome"), [((3, 4), WORSE), ((2, 1), CANNOT_TELL), ((1, 2), PASS)])
@@ -370,7 +370,7 @@ def test_what_cannot_be_told_comes_with_the_queries_that_would_do() -> None:
     found = te.gating.gate(QRELS, old, new, "RR")
     assert needed > 8000
     assert finding(found) == (
-        "Cannot tell: run 2 may or may not be lower than run 1 by more than 0.01 in RR; an equal run passes with a "
+        "Cannot tell: run 2 may or may not be lower than run 1 by more than 0.01 in MRR; an equal run passes with a "
         f"probability of {power:.2f} over 20 queries; {math.ceil(needed)} queries would do, for a power of 0.8."
     )
 
@@ -429,7 +429,7 @@ def test_one_line_says_what_decided(home: Path) -> None:
     # TTestPower().solve_power(None, 20, 0.05, 0.8, alternative="larger") says that it is found.
     done = gate(home, "qrels", "old", "poor", "-m", "RR", "--floor", "P.1=0.3")
     assert done.out.decode().splitlines()[0] == (
-        "Worse: poor is lower than old by more than 0.01 in RR (-0.4583, p < 0.0001, where a drop of 0.1333 is found with "
+        "Worse: poor is lower than old by more than 0.01 in MRR (-0.4583, p < 0.0001, where a drop of 0.1333 is found with "
         "power 0.8), and is below its floor (P_1 0.0000 < 0.3)."
     )
 
@@ -465,12 +465,12 @@ def test_github_gets_an_annotation_and_a_summary(home: Path, monkeypatch: pytest
     done = gate(home, "qrels", "old", "50%:a,b", "-m", "RR", "--format", "github")
     (line,) = done.out.decode().splitlines()
     assert line.startswith(
-        "::error file=50%25%3Aa%2Cb,title=treceval gate::Worse: 50%25 is lower than old by more than 0.01 in RR (-0.4583, "
+        "::error file=50%25%3Aa%2Cb,title=treceval gate::Worse: 50%25 is lower than old by more than 0.01 in MRR (-0.4583, "
     )
     assert done.status == 3
     text = summary.read_text()
-    assert text.startswith("# Before\nWorse: 50% is lower than old by more than 0.01 in RR")
-    assert "\n| RR | 0.7500 | 0.2917 |" in text
+    assert text.startswith("# Before\nWorse: 50% is lower than old by more than 0.01 in MRR")
+    assert "\n| MRR | 0.7500 | 0.2917 |" in text
     for candidate, command in (("new", "notice"), ("other", "warning")):
         done = gate(home, "qrels", "old", candidate, "-m", "RR", "--format", "github")
         assert done.out.decode().startswith(f"::{command} file={candidate},title=treceval gate::")

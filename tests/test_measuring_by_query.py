@@ -215,6 +215,22 @@ def test_another_function_does_not_take_a_name(source: str, file: str, module: s
     assert value() == 1.0
 
 
+@pytest.mark.parametrize("name", ["nDCG", "NDCG", "RR", "MRR", "MAP", "mAP", "SetMAP", "hit_rate", "mine", "Mine"])
+@pytest.mark.parametrize("as_notation", [False, True])
+def test_a_measure_cannot_take_a_name_of_another(name: str, as_notation: bool) -> None:
+    def declared(name: str) -> object:
+        named = ("own", [name]) if as_notation else (name, [])
+        return te.measuring.measure_by_query(lambda query: 0.25, named[0], notation=named[1])
+
+    te.measuring.measure_by_query(lambda query: 0.5, "mine", notation=["Mine"])
+    fault = (
+        "there is already a measure called 'mine'" if name == "mine" and not as_notation else f"'{name}' already means"
+    )
+    with pytest.raises(te.errors.MeasureError, match=f"^{fault}"):
+        declared(name)
+    assert declared(f"{name}_of_us")
+
+
 @pytest.mark.parametrize("name", ["map", "official"])
 def test_a_measure_of_this_package_is_never_replaced(name: str) -> None:
     with pytest.raises(

@@ -98,16 +98,17 @@ MEANS = {"AP": "MAP", "RR": "MRR"}
 
 
 @pytest.mark.parametrize("command", ["compare", "compare groups", "board", "gate", "ties"])
-def test_means_are_headed_map_and_mrr_unless_a_name_was_typed(command: str) -> None:
+def test_means_are_headed_map_and_mrr_unless_another_name_was_typed(command: str) -> None:
     def measures(text: str) -> set[str]:
         # Without signatures, which have AP(rel=1), and the correlation τ_AP.
-        return set(re.findall(r"(?<![\w(:τ_])(M?AP|M?RR)(?![\w(])", text))
+        return set(re.findall(r"(?<![\w(:τ_])(M?AP|M?RR|map|mrr)(?![\w(])", text))
 
     several = COMMANDS[command]
     without_queries = tuple(word for word in several if word != "-q")
     for form in ("table", "markdown", "latex", "html"):
         assert measures(printed(without_queries, "--format", form)) == set(MEANS.values()), form
-        assert measures(printed(without_queries, "-m", "AP", "-m", "RR", "--format", form)) == set(MEANS), form
+        assert measures(printed(without_queries, "-m", "AP", "-m", "RR", "--format", form)) == set(MEANS.values()), form
+        assert measures(printed(without_queries, "-m", "map", "-m", "mrr", "--format", form)) == {"map", "mrr"}, form
     assert measures(printed(without_queries, "--format", "csv")) <= {"AP", "RR"}
 
 
@@ -175,10 +176,79 @@ def test_results_are_compared_under_the_names_that_were_typed_for_them(tmp_path:
 
     runs = [DATA / BM25, DATA / MINILM]
     typed = [te.evaluate(DATA / QRELS, run, ["AP@10", "map_cut_5"]) for run in runs]
-    assert headings(*typed) == ["AP@10", "map_cut_5"]
+    assert headings(*typed) == ["MAP@10", "map_cut_5"]
     members = [te.evaluate(DATA / QRELS, run, ["map_cut"]) for run in runs]
     assert headings(*members)[:2] == ["MAP@5", "MAP@10"]
-    assert headings(typed[0], members[1]) == ["AP@10", "map_cut_5"]  # as the first has it
+    assert headings(typed[0], members[1]) == ["MAP@10", "map_cut_5"]  # as the first has it
+    typed[0].save(tmp_path / "typed.json")
+    assert headings(str(tmp_path / "typed.json"), typed[1]) == ["MAP@10", "map_cut_5"]
+    assert [each.heading for each in te.comparing.read_results(tmp_path / "typed.json").measures] == [
+        "MAP@10",
+        "map_cut_5",
+    ]
     for place, results in enumerate(members):
         results.save(tmp_path / f"{place}.json")
     assert headings(*(str(tmp_path / f"{place}.json") for place in range(2)))[0] == "MAP@5"
+
+
+def saved(folder: Path, name: str, run: str, measures: list[str], profile: str | None = None) -> str:
+    """Save results of a sample run; return the file."""
+    path = folder / f"{name}.json"
+    te.evaluate(DATA / QRELS, DATA / run, measures, profile=profile).save(path)
+    return str(path)
+
+
+def test_a_name_of_a_profile_means_the_same_after_results_were_saved(tmp_path: Path) -> None:
+    # In BEIR Accuracy@k is Success@k; ranx' recall is of all that was retrieved.
+    beir = (
+        saved(tmp_path, "beir", BM25, ["Accuracy@5", "recall"], "ranx"),
+        saved(tmp_path, "b", BM25, ["Accuracy@5"], "beir"),
+    )
+    assert list(te.comparing.read_results(beir[0]).mean)[1] == "recall"
+    read = te.comparing.read_results(beir[1])
+    assert [each.notation for each in read.measures] == ["Success@5"]
+    assert read.mean["Success@5"] == read.mean["Accuracy@5"] == read.mean["hit@5"]
+    other = saved(tmp_path, "other", MINILM, ["Success@5"], "beir")
+    assert te.compare([beir[1], other], measures=["Success@5"]).measures[0].measure == "Success@5"
+    assert te.compare([beir[1], other]).measures[0].measure == "Accuracy@5"  # the first one's name
+    pairs = saved(tmp_path, "pairs", MINILM, ["Accuracy@5"])
+    with pytest.raises(te.errors.EvaluationError, match="lack Success@5"):
+        te.compare([beir[1], pairs], measures=["Success@5"])
+
+
+def test_values_are_read_by_any_name_of_their_profile() -> None:
+    results = te.evaluate(DATA / QRELS, DATA / BM25, ["hit@5", "Accuracy@5"], profile="beir")
+    assert list(results.mean) == ["hit@5"]
+    assert results.mean["Accuracy@5"] == results.mean["hit@5"]
+    assert results["10086"]["Accuracy@5"] == results["10086"]["Success@5"]
+    for name in ("Accuracy@6", ("hit@5",)):
+        with pytest.raises(KeyError):
+            results.mean[name]  # type: ignore[index]
+
+
+def test_collections_have_one_measure_by_whatever_names_and_profiles() -> None:
+    def results(measures: list[str], profile: str | None = None) -> dict[str, te.Results]:
+        return {run: te.evaluate(DATA / QRELS, DATA / run, measures, profile=profile) for run in (BM25, MINILM)}
+
+    for first, second in ((["map", "P_5"], ["AP", "P@5"]), (["RR@10"], ["MRR@10"])):
+        board = te.boards.board_over({"one": results(first), "two": results(second)})
+        assert (board.measures, board.notes) == (tuple(first), ())
+    board = te.boards.board_over({"one": results(["Accuracy@5"], "beir"), "two": results(["Accuracy@5"])})
+    assert board.measures == ("main measure",)
+    assert "(Success@5, Accuracy@5)" in board.notes[0]
+
+
+def test_two_measures_with_one_printed_name_are_refused() -> None:
+    # trec_eval prints two decimals of a recall level.
+    with pytest.raises(te.errors.MeasureError, match=r"two measures are shown as iprec_at_recall_0\.30\."):
+        te.evaluate(DATA / QRELS, DATA / BM25, ["iprec_at_recall.0.304", "iprec_at_recall.0.30"])
+    assert len(te.evaluate(DATA / QRELS, DATA / BM25, ["iprec_at_recall.0.31", "iprec_at_recall.0.30"]).mean) == 2
+
+
+@pytest.mark.parametrize("kind", ["margin", "floor"])
+def test_a_gate_has_one_margin_and_one_floor_of_a_measure(kind: str) -> None:
+    given = ("gate", QRELS, BM25, MINILM, f"--{kind}", "AP=0.5", f"--{kind}")
+    done = treceval([*given, "map=0.1"], folder=DATA)
+    assert (done.status, done.out) == (2, b"")
+    assert f"the {kind} of AP is given twice, also as map. Give one of them." in done.err.decode()
+    assert treceval([*given, "RR=0.1"], folder=DATA).status in (0, 4)

@@ -34,7 +34,7 @@ from treceval_py.comparing.gathering import gather
 from treceval_py.comparing.saved.files import Unscored, passed_over, run_files
 from treceval_py.comparing.saved.naming import stem, unique_names
 from treceval_py.comparing.saved.reading import is_saved
-from treceval_py.comparing.scores import Scored, aligned, scored_of
+from treceval_py.comparing.scores import Scored, aligned, known_measure, scored_of
 from treceval_py.data.ids import encode, first_of, shown
 from treceval_py.errors import EvaluationError, InputError, MeasureError, brief, listed
 from treceval_py.io.digests import base_name, digest_of
@@ -197,6 +197,8 @@ class _Scores(NamedTuple):
     notes: list[str]
     errors: list[Unscored]
     scored: int
+    meant: tuple[Measure | str, ...]
+    """What the names of the measures mean here; the name itself if it is unknown."""
 
 
 def board_over(
@@ -383,15 +385,16 @@ def _scored(
         if known.files
         else ()
     )
-    measures = tuple(measure.name for measure in scorer.measures)
-    scored = scored_runs(known, measures, names)
+    scored = scored_runs(known, tuple(measure.name for measure in scorer.measures), names)
     lacking = [name for name, entry in zip(names, known.entries, strict=True) if entry.missing]
     if lacking:
         effect = "count as empty rankings" if scorer.scoring.complete else "are left out of all"
         runs = "1 run lacks" if len(lacking) == 1 else f"{len(lacking)} runs lack"
         about = [*about, f"{runs} judged queries ({first_of(lacking)}), which {effect}."]
     notes += [f"{collection.name}: {note}" for note in (*left_out, *about)]
-    scores = _scores(collection, _renamed(scored, meant.names), notes, known.errors, count, measures, known.digests)
+    scores = _scores(
+        collection, _renamed(scored, meant.names), notes, known.errors, count, scorer.measures, known.digests
+    )
     return scores._replace(collection=scores.collection._replace(signatures=scorer.signatures(scores.qids)))
 
 
@@ -418,7 +421,7 @@ def _scores(
     notes: Sequence[str],
     errors: Sequence[Unscored],
     count: int,
-    measures: tuple[str, ...] = (),
+    computed: Sequence[Measure] = (),
     hashes: Sequence[str] = (),
 ) -> _Scores:
     """Return the scores of a collection, over the queries that all of its runs have."""
@@ -427,6 +430,7 @@ def _scores(
     if twice is not None:
         clash = f"two runs of collection {shown(collection.name)} are named {shown(twice)}"
         raise EvaluationError(clash, "Rename one, or remove it.")
+    measures = tuple(measure.name for measure in computed)
     columns, notes = [np.empty((0, 0)) for _ in measures], [*notes]
     qids: list[tuple[str, ...]] = [()] * len(measures)
     signatures: tuple[Signature, ...] = ()
@@ -456,7 +460,10 @@ def _scores(
     files = [base_name(run.file) for run in scored]
     digests = list(hashes) or [digest_of(run.file) if run.file else "" for run in scored]
     failed = [error._replace(message=f"{collection.name}: {error.message}") for error in errors]
-    return _Scores(about, names, files, digests, qids, columns[0], means, notes, failed, count)
+    meant: tuple[Measure | str, ...] = tuple(computed)
+    if not computed:
+        meant = tuple([known_measure(*scored[0].meanings[name]) or name for name in measures])
+    return _Scores(about, names, files, digests, qids, columns[0], means, notes, failed, count, meant)
 
 
 def _alike(scored: Sequence[Scored]) -> bool:
@@ -545,15 +552,16 @@ def _run(name: str, tables: Sequence[_Scores], places: Sequence[Mapping[str, int
 
 def _measures(tables: Sequence[_Scores]) -> tuple[tuple[str, ...], list[str]]:
     """Return the measures to average over collections, and a note if collections have different ones."""
-    several = list(dict.fromkeys(table.collection.measures for table in tables))
-    if len(several) == 1:
-        return several[0], []
-    deciding = list(dict.fromkeys(measures[0] for measures in several))
+    names = tables[0].collection.measures
+    if len({table.meant for table in tables}) == 1:
+        return names, []
+    deciding = dict.fromkeys(table.meant[0] for table in tables)
     if len(deciding) == 1:
-        return (deciding[0],), [
-            f"collections have different measures: only {deciding[0]}, which all have first, is averaged."
-        ]
-    which = ", ".join(deciding)
+        return names[:1], [f"collections have different measures: only {names[0]}, which all have first, is averaged."]
+    firsts = [next(table.collection.measures[0] for table in tables if table.meant[0] == meant) for meant in deciding]
+    if len(set(firsts)) < len(firsts):  # one name, of which profiles make different measures
+        firsts = [meant if isinstance(meant, str) else meant.notation for meant in deciding]
+    which = ", ".join(firsts)
     return (MAIN,), [
         f"means over collections are of different measures ({which}): of each collection the first counts."
     ]

@@ -14,7 +14,7 @@ from treceval_py.comparing.saved.files import Unscored, not_scored
 from treceval_py.comparing.saved.measures import harmonised
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved, read_saved
-from treceval_py.comparing.scores import Scored, heading_of, known_measure, scored_of
+from treceval_py.comparing.scores import Scored, known_measure, scored_of
 from treceval_py.comparing.tuned import about_tuned
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.errors import EvaluationError, MeasureError, TrecevalError
@@ -161,12 +161,7 @@ def gather(
     evaluator = Evaluator(qrels, how, reading) if qrels is not None and None in saved else None
     # A signature names its measure in full, and the saved results as they were asked for.
     names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
-    of_results = [one for one in reversed(sources) if isinstance(one, Results)]  # the first decides
-    typed = {each.name: each.heading for one in of_results for each in one.measures}
-    headings = {
-        name: each.heading if isinstance(each, Measure) else typed.get(name) or heading_of(name)
-        for name, each in zip(names_of, chosen, strict=True)
-    }
+    headings = {name: _heading(each) for name, each in zip(names_of, chosen, strict=True)}
     entries: list[_Entry] = []
     for source, scores in zip(sources, saved, strict=True):
         with _taken_down(source, optional, errors):
@@ -307,32 +302,42 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
         return list(usual_measures(profile)), []
     first = harmonised(known)
     common = [name for name in first[0].measures if all(name in scored.measures for scored in first)]
-    measures = [(name, known_measure(name)) for name in common]
-    real = [(name, each) for name, each in measures if each is None or each.family.kind != COUNT]
+    measures = [_named(name, known_measure(*first[0].meanings[name])) for name in common]
+    real = [each for each in measures if isinstance(each, str) or each.family.kind != COUNT]
     of_usual = parse_measures(USUAL_MEASURES)
-    usual_there = [name for name, each in real if each in of_usual]
-    names = usual_there or [name for name, _ in real]
-    if not names:
+    kept: list[Measure | str] = [each for each in real if each in of_usual] or [*real]
+    if not kept:
         raise EvaluationError("the saved results have no measure in common", "Score the runs with the same measures.")
     notes = []
-    if len(names) < len(real):
-        are = "is" if len(names) == 1 else "are"
-        notes.append(f"of {len(real)} measures that were saved, {', '.join(names)} {are} compared; -m chooses others.")
-    return list(names), notes
+    if len(kept) < len(real):
+        names, are = ", ".join(map(_heading, kept)), "is" if len(kept) == 1 else "are"
+        notes.append(f"of {len(real)} measures that were saved, {names} {are} compared; -m chooses others.")
+    return kept, notes
 
 
-def _same(name: str, chosen: Measure | str) -> bool:
-    if name == chosen or (isinstance(chosen, Measure) and name == chosen.name):
-        return True
-    measure = known_measure(name)
-    return measure is not None and measure == (chosen if isinstance(chosen, Measure) else known_measure(chosen))
+def _named(name: str, measure: Measure | None) -> Measure | str:
+    """Return a measure by the name that saved results have for it; the name itself if that is unknown."""
+    return name if measure is None else replace(measure, asked=name)
+
+
+def _heading(chosen: Measure | str) -> str:
+    return chosen if isinstance(chosen, str) else chosen.heading
+
+
+def _place(scored: Scored, chosen: Measure | str) -> int | None:
+    """Return where scored runs have a measure, by what their names mean, else by the name; None if they lack it."""
+    known: list[object] = [known_measure(*meaning) for meaning in scored.meanings.values()]
+    if chosen in known:
+        return known.index(chosen)
+    name = str(chosen)
+    return scored.measures.index(name) if name in scored.measures else None
 
 
 def _only(scored: Scored, chosen: Sequence[Measure | str], names: tuple[str, ...]) -> Scored:
     """Return scored runs with only the chosen measures, in their order and by these names."""
     places = []
     for each, wanted in zip(chosen, names, strict=True):
-        place = next((at for at, name in enumerate(scored.measures) if _same(name, each)), None)
+        place = _place(scored, each)
         if place is None:
             raise EvaluationError(
                 f"the saved results lack {wanted}; they have {', '.join(scored.measures[:6])}",
@@ -347,8 +352,8 @@ def _only(scored: Scored, chosen: Sequence[Measure | str], names: tuple[str, ...
 def _signatures(known: Sequence[Scored], chosen: Sequence[Measure | str]) -> list[Signature] | None:
     """Return how saved results were computed, to score runs in the same way; None if unknown."""
     for scored in known:
-        places = [[at for at, name in enumerate(scored.measures) if _same(name, each)] for each in chosen]
-        signatures = [scored.signatures[place[0]] if place else None for place in places]
+        places = [_place(scored, each) for each in chosen]
+        signatures = [None if place is None else scored.signatures[place] for place in places]
         said = [signature for signature in signatures if signature is not None]
         if len(said) == len(chosen):
             return said

@@ -12,6 +12,7 @@ from treceval_py.comparing.paired import SAME, UNBOUNDED
 from treceval_py.data.ids import encode, first_of
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.measuring import Measure, parse_measures
+from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.signatures import Signature, fingerprint_of_queries
 
 if TYPE_CHECKING:
@@ -53,6 +54,15 @@ class Scored(NamedTuple):
     missing: tuple[str, ...] = ()
     digits: int | None = None
 
+    @property
+    def meanings(self) -> dict[str, tuple[str, str]]:
+        """By the name of each measure: the name, and the profile in which it has its meaning, as `known_measure` takes.
+
+        Runs of other programs have no profile.
+        """
+        made = zip(self.measures, self.signatures, strict=True)
+        return {name: (name, "" if signature is None else signature.profile) for name, signature in made}
+
 
 class Aligned(NamedTuple):
     """The values of one measure, over the queries that all runs have.
@@ -91,19 +101,13 @@ MOST = 1e100
 """The standard deviation of larger values overflows a float."""
 
 
-def known_measure(name: str) -> Measure | None:
-    """Return the measure of a name; None if there is none or the name means several."""
+def known_measure(name: str, profile: str = "") -> Measure | None:
+    """Return the measure of a name in a profile; None if there is none or the name means several."""
     try:
-        measures = parse_measures(name)
+        measures = parse_measures(name, names_here=PROFILES[profile].names if profile in PROFILES else {})
     except MeasureError:
         return None
     return measures[0] if len(measures) == 1 else None
-
-
-def heading_of(name: str) -> str:
-    """Return the name of a measure's mean, for people, where it is not known whether the name was typed."""
-    measure = known_measure(name)
-    return name if measure is None or name != measure.notation else measure.untyped.heading
 
 
 def scored_of(results: Results, name: str) -> Scored:

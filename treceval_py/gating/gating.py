@@ -428,7 +428,7 @@ def gate_gathered(gathered: Gathered, settings: GateSettings, *, force: bool = F
     for column in columns:
         _check_queries(column, runs)
     names = [column.measure for column in columns]
-    margins, floors = (_by_measure(given, names) for given in (settings.margins, settings.floors))
+    margins, floors = _by_measure("margin", settings.margins, names), _by_measure("floor", settings.floors, names)
     limits = [
         margins.get(name, settings.margin or (None if name in floors else read_margin(DEFAULT_MARGIN)))
         for name in names
@@ -457,12 +457,15 @@ def gate_gathered(gathered: Gathered, settings: GateSettings, *, force: bool = F
     )
 
 
-def _by_measure(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _by_measure(kind: str, given: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return what is given by measures, in any notation, by the names of those that are compared."""
     by_name: dict[str, Any] = {}
     for name, limit in given.items():
-        meant = [name] if name in names else [part.name for part in profile_of(None).parse(name)]
-        by_name |= {names[place_of(names, part)]: limit for part in meant}
+        for part in [name] if name in names else [part.name for part in profile_of(None).parse(name)]:
+            measure = names[place_of(names, part)]
+            if measure in by_name:
+                raise MeasureError(f"the {kind} of {measure} is given twice, also as {name}", "Give one of them.")
+            by_name[measure] = limit
     return by_name
 
 

@@ -321,8 +321,9 @@ class Measure:
 
     @property
     def heading(self) -> str:
-        """The name of its mean, for people: as typed, else such as ``MAP``, ``MRR@10`` or ``nDCG@10``."""
-        return self.asked or self._written(self.family.mean or self._head)
+        """The name of its mean, for people: as typed, but such as ``MAP`` or ``MRR@10`` for the notation."""
+        plain = self.asked in ("", self.notation)
+        return self._written(self.family.mean or self._head) if plain else self.asked
 
     @property
     def line_name(self) -> str:
@@ -507,8 +508,8 @@ def declare(
     Raises
     ------
     MeasureError
-        The name belongs to another function, the function has a parameter that is not declared, or a fact is unknown or
-        needs a parameter that the function lacks.
+        A name belongs to another function or measure, the function has a parameter that is not declared, or a fact is
+        unknown or needs a parameter that the function lacks.
     """
     if not callable(function):
         raise MeasureError(f"{shown(function)} is not a function", "Give one that takes a JudgedRun.")
@@ -539,6 +540,7 @@ def declare(
     )
     if family.from_outside:  # tests read the signatures of our own, so that a start need not
         _ = family.parameters, family.judged
+        _check_names(family)
     vars(family).update(
         promotes=checked(Promotes, promotes, name, family.takes),
         sums=checked(Sums, sums, name, family.takes),
@@ -560,6 +562,17 @@ def _check_free(name: str, function: Function, *, replace: bool) -> None:
     if not replace and not _same_source(earlier.function, function):
         todo = "Choose another name, or replace that measure: declare(…, replace=True)."
         raise MeasureError(f"{taken}, defined by {definition_of(earlier.function)}", todo)
+
+
+def _check_names(family: Family) -> None:
+    """Refuse names of a user's measure that mean another one: its values would be shown as that one's."""
+    names = {folded(name): name for name in (family.name, *family.notation)}
+    for other in FAMILIES.values():
+        if other.name == family.name or (other.from_outside and (other.at is None) != (family.at is None)):
+            continue  # a user's measure may have a family with a cutoff and one without
+        meant = (other.name, *other.notation, other.mean, *(spelling for spelling, _ in other.written))
+        if clash := names.keys() & map(folded, meant):
+            raise MeasureError(f"'{names[min(clash)]}' already means the measure {other.name}", "Choose another name.")
 
 
 _CELL = r"<ipython-input-|<python-input-|<stdin>|ipykernel_"

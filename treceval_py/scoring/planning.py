@@ -205,6 +205,10 @@ class Scoring:
             else:
                 chosen = parse_measures(self.measures, leaves_out=profile.leaves_out, names_here=profile.names)
             named = tuple(arrange(chosen))
+            names = [measure.name for measure in named] if len(named) > 1 else []
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise MeasureError(f"two measures are shown as {twice}", "Ask for one of them in another call.")
             for measure in named:
                 if measure.note:
                     warn(measure.note)

@@ -45,11 +45,11 @@ class ByMeasure(dict[str, float]):
     True
     """
 
-    __slots__ = ("_measures",)
+    __slots__ = ("_measures", "_profile")
 
-    def __init__(self, measures: Sequence[Measure] = (), values: Iterable[float] = ()) -> None:
+    def __init__(self, measures: Sequence[Measure] = (), values: Iterable[float] = (), profile: str = "") -> None:
         super().__init__(zip([measure.name for measure in measures], values, strict=True))
-        self._measures = tuple(measures)
+        self._measures, self._profile = tuple(measures), profile
 
     def __missing__(self, name: str) -> float:
         requested = self._named(name)
@@ -82,8 +82,11 @@ class ByMeasure(dict[str, float]):
 
     def _named(self, name: object) -> str | None:
         """Return the requested name of a measure that is given in another notation."""
+        if isinstance(name, Iterable) and not isinstance(name, str):
+            return None
+        profile = PROFILES.get(self._profile)
         try:
-            meant = parse_measures(name)  # type: ignore[arg-type]
+            meant = parse_measures(name, names_here={} if profile is None else profile.names)  # type: ignore[arg-type]
         except MeasureError:
             return None
         # By the family's name, as a family may have been redeclared since.
@@ -285,7 +288,9 @@ class Results(Mapping[str, ByMeasure]):
     def mean(self) -> ByMeasure:
         """The average of each measure over the queries: a mean, the sum of counts, or a geometric mean for gm_map."""
         numbers = self._numeric
-        return ByMeasure([self.tasks[number].asked for number in numbers], self.averages[numbers].tolist())
+        return ByMeasure(
+            [self.tasks[number].asked for number in numbers], self.averages[numbers].tolist(), self.profile
+        )
 
     def text(self, measure: str | Measure) -> dict[str, str]:
         """Return the values of `measure`, which is text (``relstring``, ``runid``), as ``{qid: text}``.
@@ -307,7 +312,9 @@ class Results(Mapping[str, ByMeasure]):
             raise self._no_query(qid)
         counted = [number for number in self._numeric if self.counted[row, number]]
         chosen = [number for number in counted if self.tasks[number].asked.family.per_query]
-        return ByMeasure([self.tasks[number].asked for number in chosen], self.matrix[row, chosen].tolist())
+        return ByMeasure(
+            [self.tasks[number].asked for number in chosen], self.matrix[row, chosen].tolist(), self.profile
+        )
 
     def _no_query(self, qid: object) -> UnknownKeyError:
         """Return the error about a key that is no listed query."""

@@ -56,13 +56,13 @@ def harmonised(runs: Sequence[Scored]) -> list[Scored]:
         The runs with unified names: after a run with ``nDCG@10``, another run's ``ndcg_cut_10`` becomes ``nDCG@10``.
         Unknown names stay, and so does the second of two equal measures of a run.
     """
-    by_name: dict[str, Measure | None] = {}
+    known: dict[tuple[str, str], Measure | None] = {}
     spelling: dict[Measure, str] = {}
     renamed = []
     for run in runs:
         names: list[str] = []
-        for name in run.measures:
-            measure = by_name[name] if name in by_name else by_name.setdefault(name, known_measure(name))
+        for name, meaning in run.meanings.items():
+            measure = known[meaning] if meaning in known else known.setdefault(meaning, known_measure(*meaning))
             wanted = name if measure is None else spelling.get(measure, name)
             taken = wanted != name and (wanted in names or wanted in run.measures)
             names.append(name if taken else wanted)

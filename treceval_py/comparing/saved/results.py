@@ -76,10 +76,14 @@ def _results(reader: Reader, document: Fields, run: Fields, block: Block) -> Res
     """Return the results of a run in a file whose form has been checked."""
     of_queries = {qid: dict(values) for qid, values in run["per_query"]}
     notation = reader.fields(document.get("measures", ()), "'measures'")
-    measures = [_measure(name, block.file) for name in notation]
+    profile = document.get("profile") or ""
     usual = Conventions(missing="empty" if document.get("complete") else "out")
-    made = [_signature(reader, run, each.name) for each in measures]
+    made = [_signature(reader, run, name) for name in notation]
     first = next((each for each in made if each is not None), None)
+    measures = [
+        _measure(name, block.file, profile if each is None else each.profile)
+        for name, each in zip(notation, made, strict=True)
+    ]
     tasks = []
     for measure, signature in zip(measures, made, strict=True):
         resolved = _measure(str(notation[measure.name]), block.file)
@@ -124,7 +128,7 @@ def _results(reader: Reader, document: Fields, run: Fields, block: Block) -> Res
         listed=np.array([qid in of_queries for qid in qids], dtype=bool),
         missing=block.missing,
         unjudged=tuple(run.get("unjudged", ())),
-        profile=document.get("profile") or "",
+        profile=profile,
         judgments_name=document.get("judgments") or "",
         run_name=reader.word(run, "file", "the run"),
         tag=reader.word(run, "tag", "the run"),
@@ -134,8 +138,8 @@ def _results(reader: Reader, document: Fields, run: Fields, block: Block) -> Res
     )
 
 
-def _measure(name: str, file: str) -> Measure:
-    measure = known_measure(name)
+def _measure(name: str, file: str, profile: str = "") -> Measure:
+    measure = known_measure(name, profile)
     if measure is None:
         raise MeasureError(f"measure {shown(name)} is not known", "Declare it first.", file=file)
     return replace(measure, asked="" if name == measure.notation else name)
