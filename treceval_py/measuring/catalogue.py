@@ -303,7 +303,6 @@ NICKNAMES |= {
 }
 
 SECTIONS: dict[str, str] = {
-    "counts": "Counts and texts",
     "precision": "Precision, recall and related measures",
     "incomplete": "Incomplete judgments",
     "gains": "Cumulated gain",
@@ -316,6 +315,7 @@ SECTIONS: dict[str, str] = {
     "abstention": "Abstention",
     "groups": "Groups of judgments",
     "preferences": "Preferences",
+    "counts": "Counts and texts",
 }
 """Titles of the modules of measures, in the order of the documentation."""
 
