@@ -145,7 +145,7 @@ declare(
 )
 declare(gains.ndcg_averaged_over_relevant, "ndcg_rel", "", "gain", tail=GAINS)
 declare(gains.ndcg_averaged_over_levels, "Rndcg", "", "gain", tail=GAINS, bounds=FROM_0)
-with_cutoff("ndcg", "NDCG of the first k documents, as in nDCG@10.")
+with_cutoff("ndcg", "nDCG of the first k documents, as in nDCG@10.")
 with_cutoff(
     "map",
     "Average precision of the first k documents, divided by default by the number of all relevant documents.",
