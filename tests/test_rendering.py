@@ -429,6 +429,29 @@ def test_numbers_are_written_for_people() -> None:
     assert {found: expected for found, expected in cases.items() if found != expected} == {}
 
 
+def test_the_tag_is_the_heading_of_several_runs_and_a_row_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    words = ["-m", "runid", "-m", "map", QRELS, *RUNS[:2]]
+    people, csv_text = (treceval([*words, "--format", name]).out.decode() for name in ("table", "csv"))
+    assert [line.split()[0] for line in people.splitlines()[::2]] == ["measure", "map"]
+    assert people.splitlines()[0].split() == ["measure", "bm25", "jaccard"]
+    assert "all,runid,bm25,jaccard\n" in csv_text
+    assert b"runid" in treceval(["-m", "runid", QRELS, *RUNS[:2]]).out  # there is nothing else
+
+
+def test_agreement_names_means_and_single_rows_have_no_lines_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    measured = ["-m", "AP", "-m", "RR", QRELS]
+    agreement = treceval(["compare", *measured, *RUNS, "--agreement"]).out.decode()
+    # Those that were typed are named as they were typed.
+    assert re.findall(r"^(AP|MAP) +(RR|MRR) ", agreement, re.MULTILINE) == [("AP", "RR")]
+    usual = treceval(["compare", QRELS, *RUNS, "--agreement"]).out.decode()
+    assert re.findall(r"^(AP|MAP) +(RR|MRR) ", usual, re.MULTILINE) == [("MAP", "MRR")]
+    differences = [treceval(["compare", *measured, *RUNS[:n]]).out.decode() for n in (2, 3)]
+    blank = [bool(re.search(r"^AP .*\n\nRR ", text, re.MULTILINE)) for text in differences]
+    assert blank == [False, True]
+
+
 def test_lines_are_wrapped_just_beyond_the_width_and_go_on_below_their_last_column() -> None:
     row, sentence, indented = "  0.5  a  ranx, beir, mteb", "beir counts the documents", "  once, then once more"
     assert [filled(each, 25) for each in (sentence, indented)] == [sentence, indented]
