@@ -40,6 +40,7 @@ from treceval_py.measuring.registry import LEAST_GEOMETRIC, NOT_COMPUTED
 from treceval_py.measuring.spelling import MARKS, spellings_of
 from treceval_py.scoring.conventions import CONVENTIONS, Convention
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
+from treceval_py.version import INSTALLED
 
 HERE = Path(__file__).parent
 
@@ -848,10 +849,6 @@ ONLY_ON_SITE: Mapping[str, Callable[[], str]] = {
     **{f"measures/{name}.md": functools.partial(measure, family) for name, family in FAMILIES.items()},
 }
 """Pages that git ignores."""
-
-
-INSTALLED = "."
-"""What pip installs, on every page: a clone. When a release is on the Python Package Index: treceval-py."""
 
 
 def with_install(text: str) -> str:

@@ -203,6 +203,7 @@ WHOLE: dict[str, tuple[bytes, bytes | None, dict[str, Any], str]] = {
     "NUL bytes": (b"1 Q0 d\x001 1 2 t\n" * 3, None, {"select": ["Q310"]}, "1:7 F005"),
     "a zip archive": (b"PK\x03\x04", None, {"select": ["Q310"]}, "F006"),
     "damaged gzip": (gzip.compress(b"1 Q0 a 1 2 t\n" * 100)[:-9], None, {"select": ["Q310"]}, "101 F007"),
+    "the end of a line is missing": (b"1 Q0 a 1 2 t\n1 Q0 b", None, {"select": ["Q310"]}, "2 F021"),
     "a comment": (b"# nothing\n", None, {"select": ["Q310"]}, "F017"),
     "commas": (COMMAS, None, {"select": ["Q310"]}, "1 R112"),
     "HTML": (b"<html>\n<body>\n", None, {"select": ["Q310"]}, "1 R113"),

@@ -53,6 +53,19 @@ def usage(folder: Path, *arguments: str) -> str:
 # What is printed.
 
 
+def test_runs_after_judgments_are_compared_with_them(home: Path) -> None:
+    (home / "other.txt").write_text("7 Q0 x 1 2.5 t\n")
+
+    def found(*files: str) -> list[str]:
+        return codes(check(home, *files, "--select", "X201", "--format", "json"))
+
+    assert found("qrels.txt", "other.txt") == found("--qrels", "qrels.txt", "other.txt") == ["X201"]
+    assert found("qrels.txt", "clean.txt", "other.txt") == ["X201"]
+    # Judgments that do not come first, or are not alone, may belong to other runs.
+    assert found("other.txt", "qrels.txt") == found("qrels.txt", "qrels.txt", "other.txt") == []
+    assert found("qrels.txt") == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -233,7 +246,7 @@ def test_a_pipe_is_not_mended_in_place(home: Path) -> None:
 
 
 def test_a_folder_in_the_place_of_a_file_is_a_finding(home: Path) -> None:
-    assert check(home, ".").out == b".: error F002: is a directory. Give a file.\n1 error in 1 file\n"
+    assert check(home, ".").out == b".: error F002: is a folder. Give a file.\n1 error in 1 file\n"
 
 
 def test_labels_are_held_to_a_scale(home: Path) -> None:

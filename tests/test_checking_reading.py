@@ -105,7 +105,7 @@ def test_a_line_that_is_too_long_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_missing_file_and_a_folder_are_found(tmp_path: Path) -> None:
     assert str(read(tmp_path / "none")[1][0]) == "run.txt: error F002: no such file. Check the name."
-    assert str(read(tmp_path)[1][0]) == "run.txt: error F002: is a directory. Give a file."
+    assert str(read(tmp_path)[1][0]) == "run.txt: error F002: is a folder. Give a file."
 
 
 BINARY = {
@@ -157,6 +157,7 @@ DECODED: dict[str, tuple[bytes | Dripping, bytes, str]] = {
     "an empty file": (b"", b"", "F001"),
     "a NUL byte at the beginning": (b"1\0Q0 a 1 2.5 t\n", b"", "1:2 F005"),
     "damaged gzip": (gzip.compress(LINE * 100)[:-9], b"", "101 F007"),
+    "the end of a line is missing": (LINE + LINE[:-4], LINE, "2 F021"),
     "carriage returns, then a newline": (MAC * 2 + LINE, LINE * 3, "F008"),
     "carriage returns after a blank line": (b"\n" + MAC * 2, b"\n" + LINE * 2, "1 F014, F008"),
     # Beyond the first 65,536 bytes, by which the file is judged, so that the two come one after the other.

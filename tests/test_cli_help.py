@@ -67,7 +67,7 @@ def test_help_is_read_in_a_minute(name: str) -> None:
 def test_a_group_has_a_title_and_trec_evals_long_names_are_left_out() -> None:
     text = help_of("score", "--help")
     titles = re.findall(r"(?m)^(\w.*):$", text)
-    assert titles == ["Options used most", "Scoring", "Reading files", "Output"]
+    assert titles == ["Options used most", "Scoring", "Reading files", "Other values", "Output"]
     assert "  -l, --level N " in text
     assert "--level_for_rel" not in text
     assert treceval(["--level_for_rel", "x", "q.txt", "r.txt"]).err.startswith(b"treceval: Invalid value for '-l'")

@@ -11,7 +11,7 @@ from command import table, treceval
 from syrupy.assertion import SnapshotAssertion
 
 MISTAKES: dict[str, list[str]] = {
-    kind: text.removeprefix("\n").splitlines()
+    kind: text.splitlines()
     for kind, text in tomllib.loads(Path(__file__).with_name("first_mistakes.toml").read_text("utf-8")).items()
 }
 

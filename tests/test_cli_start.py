@@ -57,7 +57,7 @@ REFUSED = {
     "fuse a b -o c --method nosuch": "'nosuch' is not one of",
     "--digits x qrels run": "'x' is not a whole number.",
     "--threads 0 qrels run": "0 is not 1 or more.",
-    "agree a b --alpha x": "'x' is not a valid float",
+    "agree a b --alpha x": "'x' is not a number",
     "compare a b c --resamples 0": "0 is not 1 or more.",
     "--ties --signature qrels run": "remove --signature.",
     "retrieve x -o y --set k1=-1": "-1.0 is not in the range",

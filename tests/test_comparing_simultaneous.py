@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 
 import hypothesis
 import numpy as np
@@ -19,12 +20,14 @@ from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.comparing.show.sentences import finding
+from treceval_py.comparing.show.tables import mark_of
 from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.comparing.variance import letters
 
 stats = pytest.importorskip("scipy.stats")
 
 MEASURES = ["map", "ndcg_cut.10", "recip_rank", "P.10"]
+DATA = Path(__file__).parent.parent / "data"
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +168,33 @@ def test_the_finding_names_the_best_and_which_runs_do_not_differ(snapshot: Snaps
     assert said == snapshot
     assert f"good has the highest RR, {np.mean(1 / np.array(good)):.4f}." in said["one and a similar one"]
     assert "0.7500 against 0.1116" in said["two runs"][0]  # (1 + 1/2) / 2 and (29/9 + 1/8) / 30
+
+
+BOTH_APART = "It is significantly better than the other two"
+
+
+@pytest.mark.parametrize(
+    ("test", "baseline", "said"),
+    [
+        ("simultaneous", "bm25", "It is significantly better than jaccard, but not than bm25"),
+        ("t", "bm25", "It is significantly better than bm25"),
+        ("wilcoxon", "bm25", "It is not significantly better than bm25"),
+        ("t", "jaccard", "It is significantly better than jaccard"),
+        ("t", "minilm", BOTH_APART),
+        ("wilcoxon", None, "It is significantly better than jaccard, but not than bm25"),
+    ],
+)
+def test_the_finding_follows_the_test_that_marks(test: str, baseline: str | None, said: str) -> None:
+    runs = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "jaccard", "minilm")]
+    how = {"pairs": True} if baseline is None else {"baseline": baseline}
+    found = te.compare(str(DATA / "qrels.tsv"), runs, "R@50", test=test, **how)
+    assert found.runs[2] == "minilm"
+    assert finding(found, found["R@50"])[1].partition(" (")[0] == said
+    better = said.partition(", but")[0] if " not significantly" not in said else ""
+    for pair in found["R@50"].differences:
+        if 2 in (pair.run, pair.other):
+            name = found.runs[pair.run + pair.other - 2]
+            assert bool(mark_of(found, pair)) == (better == BOTH_APART or name in better)
 
 
 @pytest.mark.slow

@@ -341,7 +341,7 @@ def test_arrays_of_distances_have_the_sign() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("l2", ["scores grow with the rank in 1 of 1 query, as distances do"]),
+        ("l2", ["scores grow with the rank in 1 of 1 query, as distances and ranks do"]),
         ("ascending-but-right", []),
         ("segment-ids", ["Score segments as documents with --max-passage"]),
     ],
@@ -421,12 +421,21 @@ def falling(query: int, at: int) -> float:
         ("R135", [(f"q{query}", f"e{at}", at, -at * 1.37) for query in range(3) for at in range(5)], True),
         ("R135", [(f"q{query}", f"e{at}", at, -at * 1.37) for query in range(9) for at in range(4)], False),
         ("R135", [(f"q{query}", f"e{at}", at, -at * 1.37) for query in range(2) for at in range(9)], False),
-        # no document judged: 50 documents, 49
-        ("X205", [("q0", f"x{at}y", at + 1, -at * at) for at in range(50)], True),
-        ("X205", [("q0", f"x{at}y", at + 1, -at * at) for at in range(49)], False),
+        # no document judged for any query: one document; judged for another query: 50 documents, 49
+        ("X205", [("q0", "xy", 1, 1)], True),
+        ("X205", [("q0", "d41x1", 1, 1)], False),
+        (
+            "X205",
+            [("q0", f"d{at * 7919 % 101}x{at}" if at == 1 else f"x{at}y", at + 1, -at * at) for at in range(50)],
+            True,
+        ),
+        (
+            "X205",
+            [("q0", f"d{at * 7919 % 101}x{at}" if at == 1 else f"x{at}y", at + 1, -at * at) for at in range(49)],
+            False,
+        ),
         # a similar document is judged
         ("X205", [("q0", "D0X0", 1, 1)], True),
-        ("X205", [("q0", "d0x1", 1, 1)], False),
         # rank and score: three documents, two
         ("R119", [("q0", "a", 0.5, 1), ("q0", "b", 0.4, 2), ("q0", "c", 0.3, 3)], True),
         ("R119", [("q0", "a", 0.5, 1), ("q0", "b", 0.4, 2)], False),
@@ -506,7 +515,7 @@ def test_a_ranking_by_ranks_does_not_ask_for_scores() -> None:
 def test_the_refusal_of_a_run_without_judged_queries_names_a_similar_query() -> None:
     with pytest.raises(te.errors.EvaluationError, match=r"'q07' is not judged, but '7' is: .*Write query ids as in"):
         te.evaluate({"7": {"a": 1}}, {"q07": {"a": 1.0}}, "map")
-    with pytest.raises(te.errors.EvaluationError, match=r"7 \(1 query\)\. Check that both files belong together"):
+    with pytest.raises(te.errors.EvaluationError, match=r"the judgments have 7\. Check that both belong together"):
         te.evaluate({"7": {"a": 1}}, {"q08": {"a": 1.0}}, "map")
 
 
@@ -536,7 +545,7 @@ def test_saved_results_keep_their_signs(tmp_path: Path) -> None:
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
     qrels.write_text(judgments(clean()))
     run.write_bytes(written(turned(clean())))
-    with pytest.warns(te.errors.SuspectRunWarning, match="as distances do"):
+    with pytest.warns(te.errors.SuspectRunWarning, match="as distances and ranks do"):
         results = te.evaluate(qrels, run, "map")
     results.save(tmp_path / "results.json")
     assert te.comparing.read_results(tmp_path / "results.json").signs == results.signs != ()

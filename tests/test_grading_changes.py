@@ -46,9 +46,9 @@ CASES: dict[str, tuple[Records, Records]] = {
 
 
 def test_points_status_run_values_and_claims_are_compared_student_by_student(snapshot: SnapshotAssertion) -> None:
-    said = {case: changes_txt(changed(before, after), 60) for case, (before, after) in CASES.items()}
+    said = {case: changes_txt(changed(before, after)) for case, (before, after) in CASES.items()}
     assert said["everything"].startswith(
-        "Changed since the last grading: 1 of 60 students.\n\nAda\n  points: 20.00 -> 55.50\n"
+        "1 student changed, came or went since the last grading.\n\nAda\n  points: 20.00 -> 55.50\n"
     )
     assert said == snapshot
 
@@ -70,7 +70,9 @@ def test_the_last_changes_stay_until_something_else_changes(tmp_path: Path) -> N
     assert not (tmp_path / "changes.txt").exists()
     first = GRADES.entries[0]
     later = GRADES._replace(entries=(first._replace(marks=first.marks._replace(total=1.0)), *GRADES.entries[1:]))
-    assert write_all(str(tmp_path), later) == ("1 of 10 students changed since the last grading: see changes.txt",)
+    assert write_all(str(tmp_path), later) == (
+        "1 student changed, came or went since the last grading: see changes.txt",
+    )
     once = files(tmp_path)
     assert b"-> 1.00" in once["changes.txt"]
     assert write_all(str(tmp_path), later) == ()

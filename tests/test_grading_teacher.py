@@ -124,6 +124,6 @@ def test_a_repeated_grading_gives_the_same_bytes_but_keeps_an_edited_feedback_wh
     notes = grade(course, "--to", "moodle").err.decode()
     assert file.read_text() == "See me.\n"
     assert "note: edited by hand and kept: feedback/Ada_Lovelace_17.txt; delete it" in notes
-    assert "note: 2 of 2 students changed since the last grading: see changes.txt." in notes
+    assert "note: 2 students changed, came or went since the last grading: see changes.txt." in notes
     assert "<pre>See me." in (course / "out" / "import-moodle.csv").read_text("utf-8")
     assert "feedback/Ada_Lovelace_17.txt was edited by hand" in (course / "out" / "gradebook.csv").read_text("utf-8")

@@ -423,7 +423,7 @@ def test_a_damaged_parquet_file_is_refused_in_one_line() -> None:
 def test_parquet_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert refusal(read_run, b"PAR1") == (
-        "<file>: Parquet needs the package pyarrow, which is not installed. pip install 'treceval-py[parquet]'"
+        "<file>: Parquet needs the package pyarrow, which is not installed. pip install '.[parquet]', in your clone of treceval_py"
     )
 
 
@@ -468,6 +468,18 @@ def test_judgments_of_a_data_set_are_read_and_converted(datasets: dict[str, Data
     assert read_qrels("beir/scifact/test", "ir_datasets").to_dict() == QRELS
     convert("ir_datasets:beir/scifact/test", tmp_path / "out.tsv")
     assert (tmp_path / "out.tsv").read_bytes() == BEIR_QRELS
+
+
+@pytest.mark.parametrize("command", ["", "compare", "board --no-cache", "explain", "report -o page.html"])
+def test_a_data_set_takes_the_place_of_a_file_of_judgments(
+    command: str, datasets: dict[str, DataSet], tmp_path: Path
+) -> None:
+    datasets["vaswani"] = DataSet([Judged("1", "a", 1), Judged("2", "c", 1)])
+    for name in ("one", "two")[: 1 if command == "explain" else 2]:
+        (tmp_path / name).write_text(f"1 Q0 a 1 1 {name}\n2 Q0 b 1 1 {name}\n")
+    runs = sorted(path.name for path in tmp_path.iterdir())
+    done = treceval([*command.split(), "ir_datasets:vaswani", *runs, "-m", "map"], folder=tmp_path)
+    assert (done.status, b"unknown" in done.err) == (0, False), done.err
 
 
 NO_DATASETS: dict[str, list[Any] | Exception | None] = {

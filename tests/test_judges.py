@@ -277,7 +277,7 @@ def test_the_command_prints_every_format(files: list[str], format: str) -> None:
 def test_the_command_refuses_one_file_of_judgments(files: list[str]) -> None:
     done = CliRunner().invoke(command, [files[0], str(DATA / "runs" / "bm25.txt")])
     assert done.exit_code == 2
-    assert "There is one file of judgments, but agreement needs two or more." in done.stderr
+    assert "There is one file of judgments, but agreement needs two or more; " in done.stderr
     done = CliRunner().invoke(command, [files[0], files[0]])
     assert done.exit_code == 2
     assert "is given twice" in done.stderr

@@ -8,7 +8,7 @@ import pytest
 
 import treceval_py as te
 
-MEASURE = re.compile(r"(?:Write|label:) (\S+?(?:\([^)]*\))?(?:@\d+)?)[,.]")
+MEASURE = re.compile(r"(?:[Ww]rite|label:) (\S+?(?:\([^)]*\))?(?:@\d+)?)[,.]")
 """A whole measure in a hint."""
 
 SETTING = re.compile(r"\b(\w+)=(\{[^}]*\}|[\d.,]*\d|\w+)")
@@ -56,6 +56,12 @@ def followed(measure: str, todo: str) -> list[str]:
         ("ncrr@2-l2", 3, ["nDCG(gains={1:0,2:1,3:1}, discount=position)@2"]),
         ("ndcg_burges@2-l9", 3, []),
         ("Compat-l2", 3, []),
+        ("nDCG(5)", 1, ["nDCG@5"]),
+        ("nDCG(4)", 1, []),  # perhaps a level
+        ("nDCG@k=10", 1, ["nDCG@10"]),
+        ("nDCG@ten", 1, ["nDCG@10"]),
+        ("nDCG@all", 1, ["nDCG"]),
+        ("P@all", 1, ["P@10"]),
         ("BPM", 1, ["BPM@10"]),
         ("NERR8", 1, ["NERR8@10"]),
         ("AverageGain", 1, ["AverageGain@10"]),

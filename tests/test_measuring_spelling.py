@@ -234,6 +234,7 @@ def test_a_name_that_means_two_things_has_a_note(snapshot: SnapshotAssertion) ->
         said[name] = measure.note
     assert said == snapshot
     assert [meant(name)[0].note for name in ("MAP", "Mean Average Precision")] == ["", ""]
+    assert [one.name for one in parse_measures("Mean Average Precision, nDCG@10")] == ["AP", "nDCG@10"]
 
 
 @pytest.mark.filterwarnings("error")

@@ -90,6 +90,15 @@ def test_numbers_are_read_on_each_shade_of_a_heat_map(name: str) -> None:
         assert contrast(theme.on_low if step < 69 else theme.on_high, mixed) >= 4.5, step
 
 
+def test_colours_are_those_of_the_page_blue_for_the_run_looked_at_and_orange_for_the_reference() -> None:
+    made = specs(drawn_payload(3), runs=(2, 0))
+    names = [run["name"] for run in drawn_payload(3)["runs"]]
+    for plot in ("precision-recall", "recall-depth"):
+        assert made[plot]["encoding"]["color"]["scale"]["domain"] == [names[2], names[0], names[1]]
+    # --blue and --orange of page.css, in light colours and in dark ones hues of these.
+    assert THEMES["light"].series[:2] == ("#1a5fa8", "#b1490a")
+
+
 def test_fifty_runs_are_told_apart_by_colour_shape_and_dash() -> None:
     plot = specs(drawn_payload(50))["precision-recall"]
     line, points = (layer["encoding"] for layer in plot["layer"])

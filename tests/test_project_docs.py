@@ -359,7 +359,7 @@ def belongs(record: dict[str, Any], tool: str) -> bool:
     return (
         tool.startswith(f"{program} {version}".strip())
         and (" -c " in record["how"]) == ("`-c`" in tool)
-        and ("only the lines with a label of 1 or more" in record["how"]) == ("judged 1 or more" in tool)
+        and ("only the lines with a label of 1 or more" in record["how"]) == ("without the lines judged 0" in tool)
     )
 
 
@@ -369,7 +369,7 @@ def test_the_table_has_what_a_tool_printed_and_its_profile_prints_the_same(row: 
     tool, *cells, profile = row
     (name,) = re.findall(r"^`([^`]*)`", profile)
     qrels: Any = te.read_qrels(MESSY / "qrels.txt")
-    if "judged 1 or more" in profile:
+    if "awk '$4 > 0'" in profile:
         labels = {qid: {docid: rel for docid, rel in qrels[qid].items() if rel >= 1} for qid in qrels}
         qrels = {qid: documents for qid, documents in labels.items() if documents}
     scored = te.evaluate(qrels, MESSY / "run.txt", list(COLUMNS), profile=name, complete="`-c`" in profile)

@@ -11,6 +11,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,18 +25,6 @@ MISTAKES: dict[str, list[str]] = {
     kind: text.removeprefix("\n").splitlines()
     for kind, text in tomllib.loads(Path(__file__).with_name("first_mistakes_python.toml").read_text("utf-8")).items()
 }
-
-
-class _AtTen:
-    """A measure object of ir_measures: its text is its name."""
-
-    def __str__(self) -> str:
-        return "nDCG@10"
-
-
-class _NDCG:
-    def __matmul__(self, cutoff: int) -> _AtTen:
-        return _AtTen()
 
 
 def ndcg_score(y_true: Any, y_score: Any) -> float:
@@ -55,7 +44,7 @@ def names() -> dict[str, Any]:
         "json": json,
         "pickle": pickle,
         "Path": Path,
-        "nDCG": _NDCG(),
+        "nDCG": ir_measures.nDCG,
         "ndcg_score": ndcg_score,
         "qrels": qrels,
         "run": run,

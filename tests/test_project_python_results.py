@@ -111,7 +111,7 @@ def test_a_key_that_is_no_query_is_answered() -> None:
 
 def test_a_measure_that_was_not_computed_is_answered() -> None:
     for values in (results().mean, results()["1"]):
-        assert "'P@5' was not computed. There are AP, nDCG@10" in refused(KeyError, lambda values=values: values["P@5"])
+        assert "'P@5' was not computed. Computed: AP, nDCG@10" in refused(KeyError, lambda values=values: values["P@5"])
         assert values.get("P@5") is None
         assert "P@5" not in values
         assert values["ndcg_cut_10"] == values["nDCG@10"]
@@ -120,7 +120,7 @@ def test_a_measure_that_was_not_computed_is_answered() -> None:
 def test_attributes_of_other_programs_are_answered() -> None:
     made = results()
     for name, meant in {
-        "map": "results.mean['map']",
+        "map": "results.mean['AP']",
         "average": "results.mean",
         "aggregated": "results.mean",
         "scores": "results.mean",
@@ -129,7 +129,7 @@ def test_attributes_of_other_programs_are_answered() -> None:
     }.items():
         assert f"Write {meant}" in refused(AttributeError, lambda name=name: getattr(made, name))
     assert refused(AttributeError, lambda: made.nothing) == "results have no attribute 'nothing'."  # type: ignore[attr-defined]
-    assert "values['map']" in refused(AttributeError, lambda: made.mean.map)  # type: ignore[attr-defined]
+    assert "by name: ['AP']" in refused(AttributeError, lambda: made.mean.map)  # type: ignore[attr-defined]
     assert not hasattr(made, "__array__")
 
 

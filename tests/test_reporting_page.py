@@ -181,6 +181,31 @@ def signed(value: float, digits: int = 4) -> str:
     return f"{value:+.{digits}f}"
 
 
+def test_each_value_of_a_page_is_printed_as_on_the_terminal(opened: Open, tmp_path: Path) -> None:
+    # In query n, all documents from rank n to rank 64 are relevant: RR is 1/n, and P@64 (65 - n)/64. Both have ties of
+    # four decimals, such as 1/32 = 0.03125, which Python rounds to the even digit, and JavaScript up.
+    judged = "".join(f"{n} 0 d{rank} 1\n" for n in range(1, 65) for rank in range(n, 65))
+    ranking = "".join(f"{n} Q0 d{rank} {rank} {100 - rank} x\n" for n in range(1, 65) for rank in range(1, 65))
+    for name, text in (("qrels", judged), ("run", ranking)):
+        (tmp_path / name).write_text(text)
+    steps = (str(tmp_path / "qrels"), str(tmp_path / "run"), ("RR", "P@64"))
+    sample = (QRELS, PAIR[0], ("nDCG@10", "AP"))  # nDCG@10 of query 63 is 0.388652, which is 0.38865 and 0.3886 if cut
+    for qrels, run, measures in (steps, sample):
+        named = [part for measure in measures for part in ("-m", measure)]
+        printed = treceval(["score", qrels, run, *named, "-q"]).out.decode()
+        rows = [line.split() for line in printed.splitlines()]
+        treceval(["report", qrels, run, *named, "-o", str(tmp_path / "page.html")])
+        shown = opened(tmp_path / "page.html")
+        for place, measure in enumerate(measures):
+            shown.tab.locator("#measures button").nth(place).click()
+            values = {}
+            for item in range(shown.count("#queries li")):
+                shown.tab.locator("#queries li").nth(item).dispatch_event("click")
+                values[shown.text("#queries [aria-selected=true] b")] = shown.text(".asked p b")
+            assert values
+            assert values == {qid: value for name, qid, value in rows if name == measure and qid != "all"}
+
+
 @pytest.mark.parametrize("place", range(4))
 def test_differences_intervals_and_p_values_are_those_of_the_comparison(
     opened: Open, sample: Path, comparison: Any, place: int
@@ -338,11 +363,11 @@ def test_what_documents_add_is_what_the_measure_says_and_sums_to_the_difference(
         rels = judged(qid)
         assert sorted(row[0] for row in rows) == sorted(docid for docid, rel in rels.items() if rel > 0)
         for docid, grade, _, _, was, adds, change in rows:
-            # The value that they are scaled to has five digits.
+            # The value that they are scaled to has seven digits.
             assert int(grade) == rels[docid]
-            assert float(was) == pytest.approx(before.get(docid, 0.0), abs=1e-5)
-            assert float(adds) == pytest.approx(now.get(docid, 0.0), abs=1e-5)
-            assert float(change) == pytest.approx(now.get(docid, 0.0) - before.get(docid, 0.0), abs=2e-5)
+            assert float(was) == pytest.approx(before.get(docid, 0.0), abs=1e-6)
+            assert float(adds) == pytest.approx(now.get(docid, 0.0), abs=1e-6)
+            assert float(change) == pytest.approx(now.get(docid, 0.0) - before.get(docid, 0.0), abs=2e-6)
         total = sum(now.values()) - sum(before.values())
         assert float(shown.text("table.changes tr.sum td")) == pytest.approx(total, abs=6e-5)
         assert shown.text("table.changes tr.sum td") == shown.text(".asked p b:nth-of-type(3)")
@@ -703,10 +728,15 @@ def test_on_a_narrow_screen_the_second_list_is_below_the_first_and_cells_are_as_
         for run in ("bm25", "minilm") for docid, rel in judged("63").items() if rel > 0
     )  # fmt: skip
     shown.tab.locator("#heat .scroll").scroll_into_view_if_needed()
-    box = shown.tab.locator("#heat .cells svg").bounding_box()
+    box = shown.tab.locator("#heat .cells > svg:not(.beside)").bounding_box()
     assert box is not None
     assert box["width"] >= 30 * 24
     assert box["height"] >= 3 * 24
+    # Names stay where they are when the columns are scrolled.
+    name = shown.tab.locator("#heat .beside .label").first
+    before = name.bounding_box()
+    shown.tab.evaluate("document.querySelector('#heat .scroll').scrollLeft = 200")
+    assert name.bounding_box() == before
 
 
 def test_figures_are_saved_by_one_line_that_is_seen_on_hover_and_on_focus(opened: Open, sample: Path) -> None:
@@ -885,6 +915,44 @@ def test_eight_runs_of_trec_robust_are_shown(opened: Open, tmp_path: Path) -> No
         shown.tab.locator("#queries li").nth(query).click()
         difference = shown.text(".asked p b:nth-of-type(3)")
         assert shown.text("table.changes tr.sum td") == difference
+
+
+@pytest.mark.parametrize("wide", [768, 1024, 1181, 1280, 1440])
+def test_the_table_of_runs_fits_its_window_with_names_of_trec_and_ranges(
+    opened: Open, tmp_path: Path, wide: int
+) -> None:
+    given = drawn_payload(runs=8, queries=30, measures=4)
+    names = ["MU03rob01", "NLPR03vb10", "SABIR03BASE", "UIUC03Rd1", "aplrob03a", "a-name-of-22-letters-xx", "pircRBa1"]
+    for run, name in zip(given["runs"], names, strict=False):
+        run["name"] = name
+    for measure, label in zip(
+        given["measures"], ["nDCG@10", "P(rel=2)@100", "Success@1000", "RBP(p=0.95)"], strict=True
+    ):
+        measure["name"] = measure["label"] = label
+    shown = opened(written(tmp_path, given), wide=wide)
+    assert shown.count("#runs tbody tr") == 8
+    table, room = (f"document.querySelector('#runs {part}')" for part in ("table", ".drawn"))
+    assert shown.tab.evaluate(f"{table}.offsetWidth <= {room}.clientWidth")
+    assert shown.tab.evaluate("document.documentElement.scrollWidth") <= wide
+
+
+def test_documents_without_a_text_say_so_where_others_have_one(opened: Open, sample: Path, tmp_path: Path) -> None:
+    assert opened(sample, "#q=63").count("#rankings .document .absent") == 0
+    given = drawn_payload()  # relevant-0 alone has a text
+    shown = opened(written(tmp_path, given), "#q=q1")
+    assert shown.count("#rankings .document .text") == shown.count("#rankings .document")
+    assert all(text.startswith("text not") for text in shown.texts("#rankings .document .absent"))
+    shown = opened(written(tmp_path, drawn_payload(texts=False)), "#q=q1")
+    assert shown.count("#rankings .document .text") == 0
+
+
+def test_a_hint_goes_when_the_page_is_scrolled(opened: Open, sample: Path) -> None:
+    shown = opened(sample)
+    shown.tab.locator("#runs tbody td:has(svg)").nth(2).hover()
+    shown.tab.wait_for_timeout(100)
+    assert shown.tab.is_visible(".hint")
+    shown.tab.evaluate("scrollBy(0, 400)")
+    shown.tab.wait_for_selector(".hint", state="hidden")
 
 
 def test_no_interval_leaves_the_range_of_the_measure(opened: Open, tmp_path: Path) -> None:

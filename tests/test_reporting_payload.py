@@ -278,11 +278,20 @@ def test_a_measure_has_both_forms_of_its_signature_or_none() -> None:
     assert (unknown["sig"], unknown["siglong"], unknown["sum"], unknown["ties"], unknown["unj"]) == (None,) * 5
 
 
-def test_values_of_queries_have_five_significant_digits_and_means_all_of_theirs() -> None:
-    values = [[1 / 3, 2 / 3, 1e-7 / 3], [123456.78, 0.0, -0.0012345678]]
-    (found,) = report_payload(comparison(measured(values=values, qids=("1", "2", "3"))))["measures"]
-    assert found["values"] == [[0.33333, 0.66667, 3.3333e-08], [123460.0, 0.0, -0.0012346]]
+def test_values_of_queries_have_few_digits_but_print_the_same_number_of_four_decimals_and_means_have_all() -> None:
+    # 0.388650004 is printed as 0.3887; of seven digits, it would be 0.38865, which is printed as 0.3886.
+    values = [[1 / 3, 2 / 3, 1e-7 / 3, 0.0, 7.0], [1234.56789012, -0.0012345678, 50.0, 0.388650004, 0.00034999999]]
+    (found,) = report_payload(comparison(measured(values=values, qids=("1", "2", "3", "4", "5"))))["measures"]
+    assert found["values"] == [
+        [0.3333333, 0.6666667, 3.333333e-08, 0.0, 7.0], [1234.56789, -0.001234568, 50.0, 0.388650004, 0.00034999999]
+    ]  # fmt: skip
     assert found["means"][0] == np.mean(values[0])
+    drawn = np.random.default_rng(3).integers(1, 1000, (2, 50_000)) / np.random.default_rng(4).integers(1, 1000, 50_000)
+    (many,) = report_payload(comparison(measured(values=drawn.tolist(), qids=tuple(map(str, range(50_000))))))[
+        "measures"
+    ]
+    for row, given in zip(many["values"], drawn.tolist(), strict=True):
+        assert [f"{each:.4f}" for each in row] == [f"{each:.4f}" for each in given]
 
 
 def test_what_is_no_finite_number_is_none() -> None:
@@ -612,15 +621,16 @@ def test_texts_of_documents_begin_with_whole_words() -> None:
         assert payload(passages={"a": text})["passages"] == {"a": shown}
 
 
-def test_documents_of_the_first_five_ranks_and_relevant_ones_have_texts_and_the_highest_keep_them(
+def test_documents_of_lists_have_texts_while_they_fit_relevant_ones_first_and_then_by_rank(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = Run({"1": [*(f"n{rank}" for rank in range(1, 8)), "c"], "2": ["a"]})
-    found = payload(runs=[run, run], passages=dict.fromkeys([*run["1"]], "x"))["passages"]
-    assert set(found) == {"n1", "n2", "n3", "n4", "n5", "c"}
+    texts = dict.fromkeys([*run["1"]], "x")
+    assert set(payload(runs=[run, run], passages=texts)["passages"]) == {*run["1"]}
     monkeypatch.setattr("treceval_py.reporting.documents.TEXTS", 8)
-    # Both are first in some list, four bytes each.
-    assert payload(passages=dict.fromkeys("abcdx", "abc"))["passages"] == {"a": "abc", "d": "abc"}
+    assert set(payload(runs=[run, run], passages=texts)["passages"]) == {"c", "n1", "n2"}  # 2 + 3 + 3 bytes
+    # Of rank 1 is a, and of rank 2 the other relevant one, c; four bytes each.
+    assert payload(passages=dict.fromkeys("abcdx", "abc"))["passages"] == {"a": "abc", "c": "abc"}
 
 
 # Groups ---------------------------------------------------------------------------------------------
@@ -635,7 +645,7 @@ def test_queries_are_shown_by_thirds_of_relevant_documents_and_of_difficulty() -
     by_number = [["1–3 relevant", [0, 1, 2]], ["4–6 relevant", [3, 4, 5]], ["7–9 relevant", [6, 7, 8]]]
     by_difficulty = [["hardest by map", [1, 2, 3]], ["middle", [4, 5, 6]], ["easiest", [0, 7, 8]]]
     assert [(each["name"], each["sets"]) for each in found] == [
-        ("by number of relevant documents", by_number),
+        ("by relevant documents", by_number),
         ("by difficulty", by_difficulty),
     ]
 
@@ -729,7 +739,7 @@ def test_a_single_run_has_means_curves_and_documents_and_nothing_to_compare(tmp_
     assert measure["finding"] == [
         ["", 0, f" has map {results.mean['map']:.4f}."], [f"95 % interval of the mean: {low:.4f} to {high:.4f}."]
     ]  # fmt: skip
-    assert [group["name"] for group in found["groups"]] == ["by number of relevant documents"]
+    assert [group["name"] for group in found["groups"]] == ["by relevant documents"]
     assert len(found["pr"]["y"]) == len(found["rd"]["y"]) == 1
     assert all(query is not None and len(query["t"]) == 1 for query in found["docs"])
 

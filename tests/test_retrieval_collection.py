@@ -515,7 +515,7 @@ def test_no_bar_is_drawn_and_bars_come_back(
 def test_a_package_that_is_missing_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     assert refusal(f"{package}:x") == (
-        f"{package}:x: the data set needs the package {package}, which is not installed. pip install 'treceval-py[retrieve]'"
+        f"{package}:x: the data set needs the package {package}, which is not installed. pip install '.[retrieve]', in your clone of treceval_py"
     )
 
 

@@ -69,7 +69,7 @@ def test_a_version_that_cannot_work_is_refused_before_anything_is_loaded(
     installed: Installed, tmp_path: Path, package: str, version: str, range_: str
 ) -> None:
     installed(**{package.replace("-", "_"): version})
-    told = f"encoding needs {package}{range_}, and {version} is installed. pip install 'treceval-py[retrieve]'"
+    told = f"encoding needs {package}{range_}, and {version} is installed. pip install '.[retrieve]', in your clone of treceval_py"
     for retriever in ("dense", "sparse"):
         given = ["retrieve", str(ROOT / "data"), "-o", str(tmp_path / "run.txt"), "--retriever", retriever]
         done = treceval([*given, "--model", "nobody/no-such-model"])  # it is not looked for
@@ -94,5 +94,5 @@ def test_a_package_that_is_missing_comes_before_its_version(monkeypatch: pytest.
     for package, name, extra in (("ray", "ray", "ray"), ("Stemmer", "PyStemmer", "retrieve")):
         with pytest.raises(RunnerError) as caught:
             hub.check_packages("torch", package)
-        told = f"this needs the package {name}, which is not installed. pip install 'treceval-py[{extra}]'"
+        told = f"this needs the package {name}, which is not installed. pip install '.[{extra}]', in your clone of treceval_py"
         assert str(caught.value) == told

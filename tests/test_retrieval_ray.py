@@ -456,5 +456,6 @@ def test_without_the_package_the_message_says_what_to_install(monkeypatch):
     with pytest.raises(RunnerError) as caught:
         enter("local")
     assert (
-        str(caught.value) == "a cluster needs the package ray, which is not installed. pip install 'treceval-py[ray]'"
+        str(caught.value)
+        == "a cluster needs the package ray, which is not installed. pip install '.[ray]', in your clone of treceval_py"
     )

@@ -278,11 +278,11 @@ def test_measures_of_ir_measures_that_are_computed_from_lines_know_no_bare_query
 def test_a_container_of_bare_queries_alone_has_none() -> None:
     for qrels, run in (({"a": {}}, {"a": {"x": 1.0}}), ({"a": {"x": 1}}, {"a": {}}), ({"a": {}}, {"a": {}})):
         for forms in BOTH_HOLDING["dict"], BOTH_HOLDING["JSON"]:
-            with pytest.raises(te.errors.EvaluationError, match=r"no query"):
+            with pytest.raises(te.errors.EvaluationError, match=r"no document"):
                 te.evaluate(forms(qrels), forms(run), ["RR"])
     assert te.evaluate({"a": {"x": 1}}, {"a": {}}, ["RR"], profile="pytrec_eval").mean == {"RR": 0.0}
     assert te.evaluate({"a": {"x": 1}}, {"a": {}}, ["RR"], complete=True).mean == {"RR": 0.0}
-    with pytest.raises(te.errors.EvaluationError, match="no query"):
+    with pytest.raises(te.errors.EvaluationError, match="no document"):
         te.evaluate({"a": {"x": 1}}, {"b": {}}, ["RR"], profile="pytrec_eval")
 
 

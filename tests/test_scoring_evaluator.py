@@ -242,7 +242,7 @@ def test_a_part_has_the_queries_that_conventions_count() -> None:
 
 
 def test_a_run_without_a_judged_query_is_refused() -> None:
-    assert "no query of 7" in refusal(te.Evaluator(QRELS, te.Scoring(["map"])).score, {"7": {"a": 1.0}})
+    assert "query '7' is not judged" in refusal(te.Evaluator(QRELS, te.Scoring(["map"])).score, {"7": {"a": 1.0}})
 
 
 @pytest.mark.filterwarnings("ignore::treceval_py.errors.SuspectRunWarning")

@@ -91,12 +91,18 @@ def _nearest(package: str, name: str) -> str:
         return ""
     from difflib import get_close_matches
 
+    if package == __name__ and name in ("calc_aggregate", "iter_calc", "calc"):
+        return ". Use treceval_py.evaluate(qrels, run, measures).mean"
+    if package == __name__ and import_module("treceval_py.scoring.results").is_measure(name):
+        return f". {name} is a measure: treceval_py.evaluate(qrels, run, [{name!r}])"
     names = {}
     for other in (package, __name__, *(f"{__name__}.{other}" for other in _PACKAGES.split())):
         for public in dir(import_module(other)):
             if not public.startswith("_"):
                 names.setdefault(public, f"{other}.{public}")
-    near = [name] if name in names else get_close_matches(name, names, 1, 0.75)
+    here = [public for public in names if names[public] == f"{package}.{public}"]
+    near = [name] if name in names else []
+    near = near or get_close_matches(name, here, 1, 0.75) or get_close_matches(name, names, 1, 0.75)
     return f". Use {names[near[0]]}" if near else ". help(treceval_py) lists what there is"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import math
 import os
 import time
@@ -336,6 +337,10 @@ def board(
     settings = BoardSettings("", scoring.complete is not False, alpha, confidence, resamples, seed)
     check_statistics(settings)
     by_group = () if groups is None else read_query_groups(groups)
+    if isinstance(qrels, (str, os.PathLike)) and os.path.isdir(qrels):
+        raise InputError("is a directory", "Give the judgments first, then the folder of runs.", file=os.fspath(qrels))
+    if isinstance(runs, (str, os.PathLike)) and not (os.path.lexists(runs) or glob.has_magic(os.fspath(runs))):
+        raise InputError("no such file or folder", "Check the name.", file=os.fspath(runs))
     scorer, notes = scorer_of(qrels, scoring, reading)
     if not isinstance(cache, (str, os.PathLike, NoneType)) or (after is not None and not callable(after)):
         raise EvaluationError(f"cache must be a path, not {shown(cache)}, and after a function", "Leave them out.")

@@ -98,8 +98,9 @@ def code_or_name(text: str, called: str) -> list[Code]:
     given = text if isinstance(text, str) else str(text)
     kinds = [code for code in CODES.values() if given.upper() == code.code or given.lower() == code.name]
     if not kinds:
-        known = [*CODES, *(code.name for code in CODES.values())]
-        near = difflib.get_close_matches(given.upper(), known, 1) or difflib.get_close_matches(given.lower(), known, 1)
+        near = difflib.get_close_matches(given.upper(), CODES, 2, 0.7)
+        if len(near) != 1:
+            near = difflib.get_close_matches(given.lower(), [code.name for code in CODES.values()], 1)
         meant = f"Did you mean {near[0]}? " if near else ""
         todo = f"{meant}'treceval check --explain all' lists them all."
         raise EvaluationError(f"{called}: there is no code '{given}'", todo)

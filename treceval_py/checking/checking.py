@@ -351,5 +351,5 @@ class _Check:
             self._collector.add(
                 "X209",
                 f"AP is {shown}, and would be {other} with the lowest score first",
-                "If scores are distances, write them with the opposite sign.",
+                "If scores are distances or ranks, write them with the opposite sign.",
             )

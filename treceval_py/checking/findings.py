@@ -14,7 +14,7 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 SEVERITIES = (ERROR, WARNING, NOTE)
 """From data that cannot be scored reliably, through probable mistakes, to information."""
 
-ENDING = ("F001", "F002", "F005", "F006", "F007", "F010", "F017", "R112", "R113", "R114", "R116", "R117")
+ENDING = ("F001", "F002", "F005", "F006", "F007", "F010", "F017", "F021", "R112", "R113", "R114", "R116", "R117")
 """Findings that end the reading of a file: without them, an unread file would seem clean."""
 
 

@@ -38,7 +38,7 @@ PART_SIZE = 1 << 24
 DROPPED = -(2**63)
 """Replaces the new rank of a line that is removed."""
 
-ENDS = ("F001", "F002", "F005", "F006", "F007", "F010", "F017", "F018")
+ENDS = ("F001", "F002", "F005", "F006", "F007", "F010", "F017", "F018", "F021")
 """Findings of files that have no text, or not all of it: a copy would lose something."""
 
 DECODED = {

@@ -98,7 +98,7 @@ def chunks(source: Source, collector: Collector) -> Iterator[Chunk]:
 
 def _numbered(source: Source, name: str, bytewise: _Bytes) -> Iterator[Chunk]:
     """Yield blocks with the numbers of their first lines, after checking their bytes."""
-    stream = blocks(source, name=name, whole_queries=True)
+    stream = blocks(source, name=name, whole_queries=True, columns=True)
     while True:
         try:
             block = next(stream)
@@ -265,6 +265,7 @@ _REFUSALS = {
     "F005": "this looks like UTF-16",
     "F007": "the compressed data is damaged",
     "F010": "a line has more than",
+    "F021": "the file ends within this line",
 }
 """How the reader's messages begin, by finding; all other messages are F002."""
 

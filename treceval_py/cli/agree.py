@@ -74,7 +74,8 @@ def agree(
     scored = [*(file for file in files if file not in judgments), *runs]
     if len(judgments) < 2:
         number_of = "is one file" if judgments else "are no files"
-        raise click.UsageError(f"There {number_of} of judgments, but agreement needs two or more.")
+        runs_too = f"; {files[-1]} is a run" if files[-1] not in judgments else ""
+        raise click.UsageError(f"There {number_of} of judgments, but agreement needs two or more{runs_too}.")
     if not scored:  # level and profile still decide what is relevant
         needless = given(ctx) & {*SCORING_OPTIONS, "common", "alpha"} - {"level", "profile"}
         spellings = [name for option in ctx.command.params if option.name in needless for name in option.opts]

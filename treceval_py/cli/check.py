@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -24,7 +24,7 @@ from treceval_py.cli.options import (
     repeatable,
     titled,
 )
-from treceval_py.cli.printing import Output, check_targets, note, put, say
+from treceval_py.cli.printing import Output, check_targets, kind_of, note, put, say
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
 from treceval_py.io.formats import checkable
 from treceval_py.rendering import FORMATS
@@ -49,9 +49,9 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("check", cls=Command, check=_check, common="--qrels --explain --fix --select --format")
+@click.command("check", cls=Command, check=_check, common="--qrels --explain --fix --in-place --format")
 @click.argument("files", metavar="FILE…", nargs=-1)
-@option("--qrels", "QRELS", "Judgments: check them, and compare runs with them.")
+@option("--qrels", "QRELS", "Judgments: check them, and compare runs with them [the first FILE if it has judgments].")
 @option("--explain", "CODE", "Explain a code, or 'all', and what to do.", shell_complete=named("code"))
 @titled("Findings")
 @repeatable("--select", "CODES", "Only these codes: R104, or R1 for R100 to R199.", "code")
@@ -65,7 +65,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @titled("Output")
 @format_option("text", ["text", *FORMATS, "github", "sarif"])
 @number("--max most", "Most findings of a code in a file; 0: all [100].", 100)
-@option("-o --output", "FILE", "Write the findings to FILE, whole or not at all.")
+@option("-o --output", "FILE", "Write the findings to FILE.")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -86,12 +86,12 @@ def check(
     r"""Check runs and judgments line by line, and report every problem.
 
     Each finding has a line and column, a severity and a code. Errors stop scoring, or make other programs silently
-    report wrong numbers. Warnings are probable mistakes. Notes are for information. With --qrels, the judgments are
-    checked too, and runs are compared with them: missing queries and documents, ids that look alike.
+    report wrong numbers. Warnings are probable mistakes. Notes are for information. Runs after judgments are compared
+    with these: missing queries and documents, ids that look alike.
 
     \b
     treceval check run.txt
-    treceval check --qrels qrels.txt runs/*.txt
+    treceval check qrels.txt runs/*.txt
     treceval check --explain R104            what a code means, and what to do
     treceval check --fix fixed.txt run.txt   write a copy with lossless fixes
     treceval check --select R1 --ignore R111 --format json run.txt
@@ -115,6 +115,8 @@ def check(
         raise click.UsageError(str(error)) from None
     checking: Checking = partial(look, most=most, select=chosen, ignore=ignored, scale=_labels(scale))
     targets = _targets(files, fix, in_place)
+    # Each of several files is fixed by itself, and --as says what each of them is.
+    qrels, files = (qrels, files) if kind or targets else _divided(qrels, files)
     read = [file for file in (qrels, *files) if file is not None]
     check_targets([output, *(() if in_place else targets)], read)
     if in_place:
@@ -143,6 +145,12 @@ def check(
         ctx.exit(1)
 
 
+def _divided(qrels: str | None, files: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """Return the judgments and the runs, if no judgments are given and only the first of several files has some."""
+    judged = [kind_of(file) == "qrels" for file in files] if qrels is None else []
+    return (files[0], files[1:]) if len(judged) > 1 and judged[0] and sum(judged) == 1 else (qrels, files)
+
+
 def _repeatable(path: str, opened: ExitStack) -> Callable[[], Source]:
     """Return what gives a source for one more reading; of standard input and of pipes a copy is kept."""
     if not _is_stream(path):
@@ -165,12 +173,12 @@ def _judgments(path: str | None, checking: Checking, opened: ExitStack) -> tuple
     """Check the judgments, and read them if they are readable."""
     if path is None:
         return [], None
-    from treceval_py.io.named import read_qrels
+    from treceval_py.io.named import read_judgments  # which may have been swapped with a run
 
     source = _repeatable(path, opened)
     checked = [checking(source(), kind="qrels")]
     try:
-        return checked, read_qrels(source())
+        return checked, cast("Qrels", read_judgments(source()))
     except TrecevalError as error:
         note(f"the judgments cannot be read, so no run is compared with them and the exit status is 1: {error}")
         return checked, None

@@ -102,14 +102,28 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words; measures among files are those of ``-m``."""
+        typed = [*args]  # click takes words off the list
         try:
             rest = self._parsed(ctx, args)
         except click.NoSuchOption as error:
             from treceval_py.cli.mistakes import option_meant
 
-            raise click.UsageError(option_meant(error.option_name, self, treceval), ctx) from None
+            raise click.UsageError(option_meant(error.option_name, self, treceval, typed), ctx) from None
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
+            if isinstance(error, click.MissingParameter):
+                values, _, _ = self.make_parser(ctx).parse_args(typed)
+                required = [one for one in self.params if one.required and isinstance(one, click.Option)]
+                lacking = [one.opts[0] for one in required if one.name not in values]
+                if isinstance(error.param, click.Argument):
+                    lacking.insert(0, error.param.metavar or "")
+                if len(lacking) > 1:
+                    raise click.UsageError(f"Missing: {', '.join(lacking[:-1])} and {lacking[-1]}.", ctx) from None
+            elif isinstance(error, click.BadParameter):
+                from treceval_py.cli.mistakes import value_meant
+
+                said = error.message.replace("a valid float", "a number") + value_meant(error)
+                raise click.BadParameter(said, error.ctx, error.param, error.param_hint) from None
             if error.message.startswith("Got unexpected extra"):
                 expected = " ".join(self.collect_usage_pieces(ctx)[1:])
                 raise click.UsageError(f"{error.message}. The arguments are {expected}.", error.ctx) from None
@@ -168,8 +182,9 @@ def names_file(word: str, ctx: click.Context | None = None) -> bool:
         return True
     load_numpy()
     from treceval_py.cli.mistakes import is_measure
+    from treceval_py.io.formats import DATASET
 
-    return not is_measure(word, ctx, COMMANDS)
+    return word.startswith(DATASET) or not is_measure(word, ctx, COMMANDS)
 
 
 USES = {
@@ -275,7 +290,7 @@ class PrefixCommand(Command):
 
 def _written_out(argument: str, known: list[str]) -> str:
     name, equals, value = argument.partition("=")
-    if name in known:
+    if name in known or name in ("--run", "--judgment"):  # a file was meant
         return argument
     meant = [option for option in known if option.startswith(name)]
     if len(meant) > 1:
@@ -288,9 +303,11 @@ treceval = DefaultGroup("treceval")
 
 def _called(words: list[str]) -> list[str]:
     """Return the words with the command first: that of scoring may be omitted, and ``help`` may precede it."""
-    asks = words[:1] in (["help"], ["-h"], ["--help"])
-    words = [*words[1:2], "--help"] if asks else words
-    first = words[0] if words else "-"
+    if not words:
+        raise click.UsageError("Missing arguments 'QRELS RUN'.")
+    asks = words[0] in ("help", "-h", "--help")
+    words = [*(word for word in words[1:2] if word != "help"), "--help"] if asks else words
+    first = words[0]
     if first not in treceval.names and not first.startswith("-"):
         if asks:
             from treceval_py.cli.mistakes import no_command

@@ -67,6 +67,8 @@ def _divided(files: Sequence[str], outputs: Sequence[str | None], fewest: int) -
             file=first,
         )
     if kind_of(first) == "run":
+        if judgments := next((file for file in others if kind_of(file) == "qrels"), None):
+            raise click.UsageError(f"The judgments come first: put {judgments} before {first}.")
         raise click.UsageError(f"Missing argument 'QRELS': {first} looks like a run. Give the judgments before it.")
     return first, runs
 
@@ -220,10 +222,12 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @click.argument("files", metavar="[QRELS] RUN RUN…", nargs=-1)
 @scoring_options(f"{USUAL}, or what saved results have")
 @option("--baseline", "NAME", "Run to compare the others with [the first].")
+@titled("Reading files")
+@FORCE
 @titled("Statistics")
 @statistics_options
 @flag("--pairs", "Compare all pairs, not only with the baseline.")
-@FORCE
+@GROUPS
 @titled("Other views")
 @option(
     "--per-query",
@@ -243,7 +247,6 @@ def _check(ctx: click.Context) -> dict[str, object]:
     type=within(1),
 )
 @titled("Output")
-@GROUPS
 @NAMES
 @COLUMNS
 @output_options()

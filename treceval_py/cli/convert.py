@@ -10,18 +10,32 @@ import click
 from treceval_py.cli.commands import Command
 from treceval_py.cli.options import choice, named, option
 from treceval_py.cli.printing import lost, note, wrote
-from treceval_py.errors import OutputError
-from treceval_py.io.formats import endings, formats_of, listed
+from treceval_py.errors import InputError, OutputError
+from treceval_py.io.formats import endings, formats_of
 
 if TYPE_CHECKING:
-    from treceval_py.io.formats import Kind
+    from collections.abc import Iterable, Mapping
 
+    from treceval_py.io.formats import Format, Kind
+
+
+def _table(title: str, names: Iterable[str], formats: Mapping[str, Format]) -> str:
+    return "\n".join(["\b", title, *(f"  {name:12} {formats[name].layout}" for name in names)])
+
+
+_RUNS, _JUDGMENTS = formats_of("run"), formats_of("qrels")
+_BOTH = [name for name in _RUNS if _JUDGMENTS.get(name) is _RUNS[name]]
 
 HELP = f"""Write judgments or a run in another format.
 
-Formats of runs: {listed("run")}. Formats of judgments: {listed("qrels")}. IN is a file in any of them, compressed or
-not, or - for standard input. The extension of OUT selects its format ({endings()}; anything else is TREC's format) and
-compression (.gz, .bz2, .xz, .zst). OUT - is standard output.
+IN is a file in any of the formats below, compressed or not, or - for standard input. The extension of OUT selects its
+format ({endings()}; anything else is TREC's format) and compression (.gz, .bz2, .xz, .zst). OUT - is standard output.
+
+{_table("Runs:", [name for name in _RUNS if name not in _BOTH], _RUNS)}
+
+{_table("Judgments:", [name for name in _JUDGMENTS if name not in _BOTH], _JUDGMENTS)}
+
+{_table("Both:", _BOTH, _RUNS)}
 
 \b
 treceval convert run.txt run.parquet
@@ -60,6 +74,11 @@ def convert(
         )
         if target == "-":
             sys.stdout.buffer.flush()
+    except InputError as error:
+        asked = f"--from {source_format}" if source_format else f"--kind {kind}" if kind else ""
+        if not asked or not error.what.startswith(("this is ", "these are ")):
+            raise
+        raise InputError(error.what, f"Remove {asked}.", file=error.file, line=error.line) from None
     except BrokenPipeError:
         raise
     except OSError as error:  # errors in a file are reported as ours

@@ -21,6 +21,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     chosen = ctx.params
     others = chosen["query"] is not None and (chosen["claims"] or chosen["against"])
     claimed = [word for word in chosen["files"][2:] if "=" in word]
+    claimed += [f"{name}={value}" for name in chosen["claims"] for value in chosen["files"][2:] if "=" not in name]
     claim = f" A claim is written --claim {claimed[0]}." if claimed else ""
     return {
         f"Give two files, QRELS and RUN, not {len(chosen['files'])}.{claim}": len(chosen["files"]) != 2,
@@ -29,13 +30,13 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("explain", cls=Command, check=_check, common="-m --claim --against --query -o")
+@click.command("explain", cls=Command, check=_check, common="-m --claim --against --query --profile")
 @click.argument("files", metavar="QRELS RUN", nargs=-1)
 @repeatable("--claim claims", "NAME=VALUE", "A value that another tool printed, to be explained.", "measure")
 @repeatable("--against", "PROFILE", "Go to this profile, one convention at a time.", "profile")
 @option("--query", "QID", "Show the arithmetic of this query, term by term.")
 @scoring_options()
-@option("-o --output", "FILE", "Write to FILE, whole or not at all.")
+@option("-o --output", "FILE", "Write to FILE.")
 def explain(
     files: tuple[str, ...],
     claims: tuple[str, ...],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +24,9 @@ from treceval_py.cli.options import (
     repeatable,
     titled,
 )
-from treceval_py.cli.printing import Output, check_targets, note, wrote
+from treceval_py.cli.printing import Output, check_targets, kind_of, note, wrote
 from treceval_py.cli.progress import working
+from treceval_py.errors import InputError
 
 if TYPE_CHECKING:
     from treceval_py.fusing.methods import Fusion
@@ -61,7 +64,11 @@ def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong with options: they would be ignored, or contradict each other."""
     chosen, there = ctx.params, given(ctx)
     methods = chosen["methods"] or ("rrf",)
+    several = [f"{weight:g}" for weight in chosen["weights"] or ()]
+    several += [word for word in chosen["runs"] if re.fullmatch(r"[0-9.]+", word) and not os.path.lexists(word)]
     return {
+        f"--weights takes one list with commas: --weights {','.join(several)}.": chosen["weights"]
+        and len(several) > len(chosen["weights"]),
         **{
             f"--tuned has a setting already; remove {_flag(name)}.": chosen["tuned"] is not None and name in there
             for name in sorted(SETTINGS[:6])
@@ -130,8 +137,13 @@ def fuse(runs: tuple[str, ...], output: str, run_format: str | None, **options: 
 
     check_targets([output, f"{output}.json"], [*runs, options["tune"], options["tuned"]])
     fusion = _fusion({name: options.pop(name) for name in SETTINGS})
-    with working(f"fusing {len(runs)} runs"):
-        done = fuse_files(runs, output, fusion, **options, format=run_format, command=["treceval", *sys.argv[1:]])
+    try:
+        with working(f"fusing {len(runs)} runs"):
+            done = fuse_files(runs, output, fusion, **options, format=run_format, command=["treceval", *sys.argv[1:]])
+    except InputError as error:
+        if error.file not in runs or kind_of(error.file) != "qrels":
+            raise
+        raise InputError(error.what, "Remove it: fuse takes runs only.", file=error.file, line=error.line) from None
     if done.tuned is not None:
         from treceval_py.fusing.show import document_of
         from treceval_py.rendering import render

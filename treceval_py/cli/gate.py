@@ -41,10 +41,11 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
     "Lowest mean of the candidate, without a test. Repeatable.",
     "measure",
 )
+@titled("Reading files")
+@FORCE
 @titled("Statistics")
 @decimal("--alpha", "Significance level [0.05].", 0.05)
 @decimal("--power", "Power for the number of queries needed [0.8].", 0.8)
-@FORCE
 @titled("Output")
 @NAMES
 @output_options("table", [*FORMATS, "github"])
@@ -101,8 +102,11 @@ def _by_measure(option: str, given: tuple[str, ...]) -> dict[str, str]:
     values: dict[str, str] = {}
     for text in given:
         measure, equals, value = text.rpartition("=")
-        if option == "--floor" and not equals:
-            raise click.UsageError(f"{option} needs a measure: {option} map={value}.")
+        of_measure = value[:1].isalpha() and value.lower() not in ("nan", "inf", "infinity")
+        if not equals and (option == "--floor" or of_measure):
+            name, _, number = value.partition(":")
+            example = f"{name}={number or '0.01'}" if of_measure else f"map={value}"
+            raise click.UsageError(f"{option} takes MEASURE=X: {option} {example}.")
         if equals and not measure:
             raise click.UsageError(f"{option} {text} lacks the measure before '='.")
         if measure in values:

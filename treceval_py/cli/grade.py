@@ -15,6 +15,7 @@ from treceval_py.cli.options import choice, flag, given, number, option, titled
 from treceval_py.cli.printing import Output, note, put, wrote
 from treceval_py.cli.progress import counting
 from treceval_py.errors import visible
+from treceval_py.version import pip_install
 
 if TYPE_CHECKING:
     from treceval_py.grading.grades import Grades
@@ -114,7 +115,7 @@ def grade(
     if single:
         ctx.exit(_print_one(qrels, submissions, results=bool(to), rules=rules, student=student, **files))
     if find_spec("xlsxwriter") is None:
-        note("gradebook.xlsx is not written because xlsxwriter is not installed. Run pip install 'treceval-py[grade]'.")
+        note(f"gradebook.xlsx is not written because xlsxwriter is not installed. {pip_install('grade')}")
     shared: dict[str, Any] = {
         "rules": rules,
         "roster": chosen["roster"],

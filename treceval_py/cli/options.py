@@ -177,7 +177,9 @@ def settings_option(*options: Decorator) -> Decorator:
         for text in given:
             key, equals, value = text.partition("=")
             if not equals or key not in declared:
-                raise click.BadParameter(f"'{text}' is not KEY=VALUE with a key of {', '.join(declared)}.")
+                own = [name for one in ctx.command.params for name in one.opts if name.lstrip("-") == key]
+                todo = f"Did you mean {own[0]} {value}?" if own else f"The settings are {', '.join(declared)}."
+                raise click.BadParameter(f"there is no setting '{key}'. {todo}")
             if declared[key].name in names:
                 raise click.BadParameter(f"{key} is given more than once; keep one.")
             try:
@@ -255,7 +257,7 @@ def output_options(
     options = {
         "output_format": format_option(default, formats, usual),
         "digits": number("--digits", "Decimals of values [4; all in csv, tsv and json].", most=MOST_DIGITS),
-        "output": option("-o --output", "FILE", "Write to FILE, whole or not at all."),
+        "output": option("-o --output", "FILE", "Write to FILE."),
     }
     if not digits:
         del options["digits"]
@@ -284,7 +286,7 @@ COLUMNS = choice(
     "With --format latex: columns that tables span [1].",
 )
 NAMES = choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique].")
-FORCE = flag("--force", "Compare even values that were computed differently.")
+FORCE = flag("--force", "Compare even values computed differently.")
 PROFILE: dict[str, Any] = {"metavar": "NAME", "shell_complete": named("profile")}
 PATHS = flag("--paths/--no-paths", "Record files with their folders, or names only [paths].", default=True)
 PLUGIN = option(
@@ -305,9 +307,7 @@ def load_plugins(plugins: Iterable[str]) -> None:
         load_plugin(plugin)
 
 
-MEASURES = (
-    f"Measures (map, nDCG@10, P.5,10) or a set ({names.NICKNAMES[0]}, …), also with commas. Repeatable [{{usual}}]."
-)
+MEASURES = f"Measures, with commas (map,nDCG@10), or a set of them ({names.NICKNAMES[0]}, …). Repeatable [{{usual}}]."
 """The help of ``--measure``, with a place for the default measures."""
 
 
@@ -422,7 +422,10 @@ def _settings(tests: tuple[str, ...] = (), **fields: Any) -> Settings:
 
     for name in tests:
         if name not in (*TESTS, "all"):
-            raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.")
+            from treceval_py.cli.mistakes import near
+
+            meant = near(name, TESTS)
+            raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.{meant}")
     marking = [name for name in tests if name != "all"] or [SIMULTANEOUS]
     every = dict.fromkeys((*marking, *(TESTS if "all" in tests else ())))
     return checked(Settings(tuple(every), **fields))

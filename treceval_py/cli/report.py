@@ -61,26 +61,28 @@ def _check(ctx: click.Context) -> dict[str, object]:
 
 @click.command("report", cls=Command, check=_check, common="-o -m --baseline --queries --corpus")
 @click.argument("files", metavar="[QRELS] RUN…", nargs=-1)
-@option("-o --output", "FILE", "Write the page to FILE, whole or not at all.")
+@option("-o --output", "FILE", "Write the page to FILE.")
 @option("--queries", "FILE", QUERIES)
 @option("--corpus", "FILE", CORPUS)
 @scoring_options(f"{USUAL}, or what saved results have")
 @option("--baseline", "NAME", "Run to compare the others with [of two the first, else the best].")
+@titled("Reading files")
+@FORCE
 @titled("Statistics")
 @statistics_options
-@FORCE
-@titled("Output")
-@option("--title", "TEXT", "Title of the page [Comparison of N runs, or the run's name].")
 @GROUPS
-@NAMES
+@titled("Plots")
 @option("--png", "PLOT=FILE", "Write a plot as PNG. Repeatable.", multiple=True, callback=_plot_and_file)
 @option("--svg", "PLOT=FILE", "Write a plot as SVG. Repeatable.", multiple=True, callback=_plot_and_file)
 @option(
     "--of pair",
     "RUN RUN",
-    "Two runs for the plots scatter and deltas of --png and --svg [the first other run, the baseline].",
+    "Two runs to plot [the two that the page shows first].",
     nargs=2,
 )
+@titled("Output")
+@option("--title", "TEXT", "Title of the page [names or counts the runs].")
+@NAMES
 @click.pass_context
 def report(
     ctx: click.Context,
@@ -111,7 +113,7 @@ def report(
 
     \b
     Plots: bars, scatter, deltas, precision-recall, recall-depth, overlap.
-    --png and --svg need: pip install 'treceval-py[report]'
+    --png and --svg need the packages of the extra report: see docs/install.md.
     """
     from treceval_py.corpora.named import open_texts, read_query_texts
     from treceval_py.io.digests import without_folders
@@ -127,7 +129,7 @@ def report(
     texts = None if queries is None else read_query_texts(queries)
     passages = None if corpus is None else open_texts(corpus, "document")
     gathering, comparison = compared(files, **how, outputs=outputs, inputs=[queries, corpus], look=keep, fewest=1)
-    chosen = _pair(comparison, pair)
+    chosen = _pair(comparison, pair, how["baseline"])
     with working("drawing the report"):
         payload = payload_of(
             comparison,
@@ -151,11 +153,13 @@ def report(
     end(ctx, gathering)
 
 
-def _pair(comparison: Comparison, names: tuple[str, str] | None) -> tuple[int, int]:
+def _pair(comparison: Comparison, names: tuple[str, str] | None, baseline: str | None) -> tuple[int, int]:
     """Return the numbers of the two runs that plots show: those named, or the two that the page shows first."""
     if names is None:
-        base = 0 if comparison.baseline is None else comparison.baseline
-        return (1 if base == 0 else 0), base
+        means = comparison.measures[0].means
+        best = sorted(range(len(means)), key=lambda run: (-means[run], comparison.runs[run]))
+        base = best[0] if baseline is None and len(best) > 2 else comparison.baseline or 0
+        return next((run for run in best if run != base), 1), base
     for name in names:
         if name not in comparison.runs:
             raise EvaluationError(f"no run is named '{name}'", f"The runs are {', '.join(comparison.runs[:20])}.")

@@ -38,7 +38,7 @@ MODEL = "BAAI/bge-reranker-v2-m3"
 @usual_choice("--below", ["keep", "drop"], "Documents below the reranked ones [keep].")
 @number("--max-length", "Most tokens of query and passage [512, or the model's].", least=1)
 @titled("Running the model")
-@option("--model", "NAME", f"Reranker on the hub, or a folder [{MODEL}].", default=MODEL)
+@option("--model", "NAME", f"Reranker on huggingface.co, or a folder [{MODEL}].", default=MODEL)
 @option("--revision", "REV", "Commit, branch or tag of a hub model [main].")
 @running_options
 @titled("Output")
@@ -57,7 +57,7 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
     treceval rerank bm25.txt -o reranked.txt --corpus msmarco/collection.tsv --queries msmarco/queries.dev.small.tsv
     treceval rerank run.txt -o reranked.txt --corpus beir/scifact --queries beir/scifact --model ./my-reranker --depth 50
 
-    Needs: pip install 'treceval-py[retrieve]'
+    Needs the packages of the extra retrieve: see docs/install.md.
     """  # noqa: E501 - an example
     from treceval_py.corpora.named import open_texts
     from treceval_py.retrieval.reranking import check_files

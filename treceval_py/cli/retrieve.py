@@ -105,7 +105,10 @@ def _check(ctx: click.Context) -> dict[str, object]:
         (("shared_work",), options["reuse"] == "shards", "cannot be used with --set reuse=passages"),
         (("probe",), options["dry_run"], "needs --dry-run"),
     ]
-    missing = "Missing option '-o': the run to write" + (", or --work FOLDER." if options["embeddings_only"] else ".")
+    collection = "" if options["source"] or options["passage_embeddings"] else "argument 'COLLECTION' and "
+    missing = f"Missing {collection}option '-o': the run to write" + (
+        ", or --work FOLDER." if options["embeddings_only"] else "."
+    )
     return {
         **{f"{flags[name]} {why}.": not fits for names, fits, why in conditions for name in names if name in given},
         missing: options["output"] is None and not (options["embeddings_only"] and options["work"]),
@@ -190,9 +193,9 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
     r"""Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
 
     COLLECTION is a folder like MS MARCO's (collection.tsv, queries*.tsv, qrels*.tsv) or BEIR's (corpus.jsonl,
-    queries.jsonl, qrels/), datasets:NAME (on the hub, or a folder) or ir_datasets:NAME. By default, texts are encoded
-    with a BGE model and searched with Faiss. To resume an interrupted run, repeat the command. RUN.json records inputs
-    and settings. If there are judgments, scores are printed.
+    queries.jsonl, qrels/), datasets:NAME (on huggingface.co, or a folder) or ir_datasets:NAME. By default, texts are
+    encoded with a BGE model and searched with Faiss. To resume an interrupted run, repeat the command. RUN.json records
+    inputs and settings. If there are judgments, scores are printed.
 
     \b
     treceval retrieve msmarco/ --split dev.small -o bge.txt
@@ -200,7 +203,7 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
     treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2 --rerank BAAI/bge-reranker-v2-m3
     treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -k 10 -o b.txt --profile flagembedding-tutorial
 
-    Needs: pip install 'treceval-py[retrieve]'
+    Needs the packages of the extra retrieve: see docs/install.md.
     """
     from treceval_py.retrieval import pipeline
     from treceval_py.retrieval.planning import forecast

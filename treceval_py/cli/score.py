@@ -72,11 +72,14 @@ def _lacking(file: str, measures: Sequence[str], output: str | None) -> str:
     return "Missing argument 'RUN [RUN…]'."
 
 
-def _of_judgments(error: InputError, files: Sequence[str]) -> InputError:
-    """Return an error about judgments given as a run, with what else they can be; those before them have been read."""
-    if error.file is None or error.file not in files or kind_of(error.file) != "qrels":
+def _with_way(error: InputError, files: Sequence[str]) -> InputError:
+    """Return an error about a folder or judgments given as a run, with what takes them; those before have been read."""
+    if error.file in files[1:] and os.path.isdir(error.file or ""):
+        todo = f"Give its files, {os.path.join(error.file or '', '*')}, or: treceval board {files[0]} {error.file}."
+        return type(error)(error.what, todo, file=error.file)
+    if error.file is None or error.file not in files[1:] or kind_of(error.file) != "qrels":
         return error
-    judged = " ".join(f"--judged-ranking {file}" for file in files if kind_of(file) == "qrels")
+    judged = " ".join(f"--judged-ranking {file}" for file in files[1:] if kind_of(file) == "qrels")
     todo = f"If its lines are also a ranking, score it without QRELS: treceval {judged}."
     return type(error)(error.what, todo, file=error.file, line=error.line)
 
@@ -89,6 +92,8 @@ def _check(ctx: click.Context) -> dict[str, object]:
     norms, ranges = chosen["norms"] is not None, chosen["ties"] or chosen["unjudged"]
     own = {"-R": "judgment_format", "-T": "run_format", "--max-passage": "max_passage"}
     wrong = next((option for option, name in own.items() if chosen[name]), "")
+    tables = " and ".join(f"--{name}" for name in ("ties", "unjudged") if chosen[name])
+    prints = f"{tables} print{'' if ' ' in tables else 's'} ranges of values"
     return {
         "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and files,
         "Missing arguments 'QRELS RUN'.": not judged_rankings and not files,
@@ -102,7 +107,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
         f"--judged-ranking has its own format; remove {wrong}.": judged_rankings and wrong,
         "--groups prints the averages of groups; remove -n.": chosen["groups"] and chosen["no_summary"] and not ranges,
         **{
-            f"--ties and --unjudged print ranges of values; remove {option}.": ranges and there
+            f"{prints}; remove {option}.": ranges and there
             for option, there in (
                 ("-Z", norms),
                 ("--signature", signature),
@@ -124,13 +129,14 @@ def _check(ctx: click.Context) -> dict[str, object]:
     "A ranking with labels, 'qid Q0 docid rel', in place of QRELS RUN [profile: coursework]. Repeatable.",
     multiple=True,
 )
-@titled("Output")
-@flag("-q --per-query --query_eval_wanted per_query", "Print each query too.")
-@flag("-n --nosummary no_summary", "Do not print averages.")
-@option("-Z --Zscore norms", "FILE", "Print z-scores by FILE: qid measure mean deviation.")
+@titled("Other values")
+@option("-Z --Zscore norms", "FILE", "Print z-scores, with means and deviations from FILE: qid measure mean deviation.")
 @GROUPS
 @flag("--ties", "Ranges of values over all orders of equal scores.")
 @flag("--unjudged", "Ranges over all labels of unjudged documents.")
+@titled("Output")
+@flag("-q --per-query --query_eval_wanted per_query", "Print each query too.")
+@flag("-n --nosummary no_summary", "Do not print averages.")
 @flag("--signature", "Print how each value was computed, for --repeat.")
 @flag("--long-signature", "The same with every parameter and convention.")
 @output_options(None, RESULT_FORMATS, "trec for one run, table for several")
@@ -199,7 +205,7 @@ def score(
             notes += about_groups(scored, options) if groups else []
             text = results_text(scored, output.format, options, output.style, notes)
     except InputError as error:
-        raise _of_judgments(error, files[1:]) from None
+        raise _with_way(error, files) from None
     output.put(text)
     # Only now, so that output that cannot be written gives a single line.
     if notes:

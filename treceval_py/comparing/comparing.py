@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import itertools
 import operator
 import os
@@ -32,6 +33,7 @@ from treceval_py.comparing.paired import (
     wins_ties_losses,
 )
 from treceval_py.comparing.resampling import randomisation
+from treceval_py.comparing.saved.files import run_files
 from treceval_py.comparing.scores import Aligned, aligned
 from treceval_py.comparing.simultaneous import Simultaneous, simultaneous
 from treceval_py.comparing.tests import SIMULTANEOUS, TESTS
@@ -80,7 +82,7 @@ def compare(
         results, for which there are none.
     runs : sequence or mapping, length S
         Runs in any form that `evaluate` accepts; results; or files of saved results (``treceval -q`` in any format,
-        ``trec_eval -q``). The keys of a mapping name the runs.
+        ``trec_eval -q``). The keys of a mapping name the runs. Or a folder, or a pattern such as ``"runs/*.gz"``.
     measures : name, Measure or sequence of them, optional
         Measures to compare. Default: AP, nDCG@10, RR and P@10, or those of saved results.
     baseline : str or int, optional
@@ -142,6 +144,7 @@ def compare(
     >>> found["RR"].differences[0].losses
     2
     """
+    _runs_given(qrels, runs)
     by = () if groups is None else read_query_groups(groups)
     there = f"There are {', '.join(TESTS)}."
     named = several(test, (str,), "test must be a name, or several", there)
@@ -160,6 +163,8 @@ def gather_given(
 ) -> Gathered:
     """Gather the runs of a list, or of a dictionary by their names; `how` as of `gather`."""
     qrels, given = _runs_given(qrels, runs)
+    if isinstance(given, (str, os.PathLike)):
+        given = how["optional"] = run_files([given], without=[qrels] if isinstance(qrels, (str, os.PathLike)) else [])
     if isinstance(given, Mapping):
         names = list(given) if names is None else names
         given = given.values()
@@ -167,7 +172,7 @@ def gather_given(
 
 
 def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
-    """Return judgments and runs; results alone have no judgments before them.
+    """Return judgments and runs, or a folder or pattern; results alone have no judgments before them.
 
     Raises
     ------
@@ -176,6 +181,12 @@ def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
     """
     if runs is None:
         qrels, runs = None, qrels
+    if isinstance(runs, (str, os.PathLike)) and (os.path.isdir(runs) or glob.has_magic(os.fspath(runs))):
+        return qrels, runs
+    first = qrels[0] if isinstance(qrels, (list, tuple)) and qrels else None
+    nested = isinstance(first, Mapping) and any(isinstance(row, Mapping) for row in first.values())
+    if (nested or isinstance(first, (str, os.PathLike, Results))) and not isinstance(runs, (list, tuple)):
+        raise EvaluationError("the first argument is a list of runs", "Give the judgments first, then the runs.")
     if isinstance(runs, (str, bytes, os.PathLike)):
         path = shown(runs if isinstance(runs, bytes) else os.fspath(runs))
         raise EvaluationError(f"runs must be a list, not one path: {path}", AS_LIST)

@@ -10,6 +10,7 @@ from typing import Any
 from treceval_py.corpora.texts import ColumnTexts, IrTexts, JsonTexts, Kind, PlacedTexts, TabbedTexts, survey
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.source import peek
+from treceval_py.version import pip_install
 
 DATASETS = "datasets:"
 """Prefix of a name or folder that the library ``datasets`` reads."""
@@ -108,7 +109,7 @@ def ir_dataset(name: str) -> Any:
 
 def _not_installed(package: str, name: str) -> RunnerError:
     fault = f"the data set needs the package {package}, which is not installed"
-    return RunnerError(fault, "pip install 'treceval-py[retrieve]'", file=name)
+    return RunnerError(fault, pip_install("retrieve"), file=name)
 
 
 def _unloadable(error: Exception, name: str) -> InputError:

@@ -337,7 +337,7 @@ class _Lines(PlacedTexts):
             fault = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be opened: {error.strerror}"
             raise InputError(fault, "Check the name.", file=path) from None
         if mode is not None and stat.S_ISDIR(mode):
-            raise InputError("is a directory", "Give a file.", file=path)
+            raise InputError("is a folder", "Give a file.", file=path)
         if mode is None or not stat.S_ISREG(mode):
             fault = "texts are read more than once, but a pipe cannot be"
             raise InputError(fault, "Write them to a file first.", file="<stdin>" if mode is None else path)

@@ -61,7 +61,7 @@ def shown(value: object) -> str:
     if value is None or isinstance(value, (int, float, complex, np.generic)) or is_decimal(value):
         return str(value)[:LONGEST_SHOWN]
     name = type(value).__name__
-    return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
+    return f"{'an' if name[:1] in 'aeiouAEIOU' or name == 'ndarray' else 'a'} {name}"
 
 
 def is_decimal(value: object) -> TypeGuard[Decimal]:

@@ -213,8 +213,8 @@ class _Table(NamedTuple):
             return needed(self.names, field, self.word, within=self.within)
         if list(self.names).count(wanted) == 1:
             return wanted
-        has = ", ".join(shown(name) for name in self.names[:8])
-        fault = f"{self.within}no {self.word} {shown(wanted)}; its {self.word}s are: {has}"
+        has = f"{self.word}s are: {', '.join(shown(name) for name in self.names[:8])}"
+        fault = f"{self.within}no {self.word} {shown(wanted)}; {'their' if self.word == 'field' else 'its'} {has}"
         raise DataError(fault, "Name another one.")
 
 
@@ -243,7 +243,8 @@ def _refuse(given: object, kind: str) -> NoReturn:
         reader = "read_qrels" if kind == "judgments" else "read_run"
         todo = f"Read a file with te.{reader}(path), and text with te.{reader}(text=…)."
     elif is_array(given) and kind != "groups":
-        todo = f"Give the ids, too: te.{'Qrels' if kind == 'judgments' else 'Run'}.from_arrays."
+        table = "Qrels" if kind == "judgments" else "Run"
+        todo = f"Give the DataFrame itself, or the ids, too: te.{table}.from_arrays."
     raise DataError(fault, todo)
 
 
@@ -252,7 +253,10 @@ _NOUNS = {"judgments": "judgments", "run": "a run", "groups": "groups of queries
 
 def _listed(column: Any) -> list[Any]:
     if isinstance(column, (str, bytes, Mapping)) or not isinstance(column, Iterable):
-        raise DataError(f"a column is {shown(column)}", "Give a list or an array for each column.")
+        todo = "Give a list or an array for each column" + (
+            ", or the DataFrame itself." if isinstance(column, Mapping) else "."
+        )
+        raise DataError(f"a column is {shown(column)}", todo)
     return list(column.tolist() if isinstance(column, np.ndarray) else column)
 
 
@@ -371,7 +375,8 @@ def _documents(qid: object, given: Any, kind: str) -> tuple[list[Any], list[Any]
     if isinstance(given, AnySet) and kind == "run":
         raise DataError(f"query {shown(qid)} has a set of documents, which has no order", "Give a list, best first.")
     if isinstance(given, (str, bytes)) or not (is_list or isinstance(given, AnySet)):
-        raise DataError(f"query {shown(qid)} has {shown(given)} instead of documents", FORMS[kind])
+        todo = SEVERAL if isinstance(given, str) and kind == "run" and os.path.isfile(given) else FORMS[kind]
+        raise DataError(f"query {shown(qid)} has {shown(given)} instead of documents", todo)
     # In order of their text, because the order of a set differs between Python processes.
     entries = sorted(given, key=str) if isinstance(given, AnySet) else list(given)
     if not any(isinstance(entry, (tuple, list)) for entry in entries):

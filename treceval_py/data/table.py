@@ -147,7 +147,9 @@ class Table(Mapping[str, dict[str, Value]]):
         return qid in self._rows
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {brief(self.name)!r}: {len(self):,} queries, {len(self.docids):,} documents>"
+        queries = f"{len(self):,} {'query' if len(self) == 1 else 'queries'}"
+        documents = f"{len(self.docids):,} document{'s' * (len(self.docids) != 1)}"
+        return f"<{type(self).__name__} {brief(self.name)!r}: {queries}, {documents}>"
 
     def to_dict(self) -> dict[str, dict[str, Value]]:
         """Return the table as plain dictionaries, ``{qid: {docid: value}}``; those of bare queries are empty."""
@@ -283,16 +285,18 @@ def ids_of(values: Sequence[Any], noun: str, place: Place) -> list[str]:
             return [str(int(value)) for value in values]
         except ValueError:  # thousands of digits
             raise DataError(f"a {noun} id is a very large number", "Give ids as text.") from None
+    gap = next((row for row, value in enumerate(values) if is_missing(value)), None)
+    if gap is not None:  # which makes floats of the others
+        raise DataError(f"the {noun} id{place(gap)} is missing", "Fill it in, or remove the row.")
     for row, value in enumerate(values):
         if isinstance(value, str) or (isinstance(value, (int, np.integer)) and not isinstance(value, bool)):
             continue
-        if is_missing(value):
-            raise DataError(f"the {noun} id{place(row)} is missing", "Fill it in, or remove the row.")
         if isinstance(value, (float, np.floating)):
             fault = f"the {noun} id{place(row)} is {shown(value)}, a number with a decimal point"
-            todo = "Whole numbers become floats in a column with gaps (after a join). Convert them to text first."
-            raise DataError(fault, todo)
-        raise DataError(f"the {noun} id{place(row)} is {shown(value)}, not text", "Ids are text, or all whole numbers.")
+            todo = "Convert ids to whole numbers first: int(…), or column.astype(int)."
+            raise DataError(fault, todo if float(value).is_integer() else "Ids are text, or all whole numbers.")
+        todo = "Give [(docid, score), …]." if isinstance(value, Mapping) else "Ids are text, or all whole numbers."
+        raise DataError(f"the {noun} id{place(row)} is {shown(value)}, not text", todo)
     row = next(row for row, value in enumerate(values) if not isinstance(value, str))
     fault = f"some {noun} ids are text, but others are numbers, such as {shown(values[row])}{place(row)}"
     raise DataError(fault, "Make all of them text.")
@@ -325,7 +329,7 @@ def scores_of(values: Sequence[Any] | AnyArray, place: Place, *, sure: bool = Fa
         raise DataError("a score is beyond the range of float64", "Use smaller numbers.") from None
     if np.isnan(column).any():
         row = int(np.flatnonzero(np.isnan(column))[0])
-        raise DataError(f"the score{place(row)} is NaN", "A document without a score cannot be ranked.")
+        raise DataError(f"the score{place(row)} is NaN", "Give the document a score, or leave it out.")
     return column
 
 
@@ -372,8 +376,10 @@ def _number(value: Any, noun: str, place: Place, row: int) -> Any:
     if is_decimal(value):  # a database's 0.5
         number = float(value)
         return int(value) if number.is_integer() and value == value.to_integral_value() else number
-    fault = f"the {noun}{place(row)} is {shown(value)}, of type {type(value).__name__}"
-    raise DataError(fault, "Use numbers.")
+    fault = f"the {noun}{place(row)} is {shown(value)}"
+    if isinstance(value, Mapping) and noun == "score":
+        raise DataError(fault, "If these are several runs, use te.compare(qrels, runs).")
+    raise DataError(f"{fault}, of type {type(value).__name__}", "Use numbers.")
 
 
 def _whole(value: float, place: Place, row: int) -> int:

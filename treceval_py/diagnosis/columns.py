@@ -358,7 +358,7 @@ def _of_other_role(form: str, kind: Kind) -> Sign:
             "qrels": " Give a ranking with labels as a judged ranking.",
             "cranfield": f" Or name its format: {OF_THREE}.",
         }
-        todo = "Are the two files swapped?" + ranked.get(form, "")
+        todo = "Is it the right file?" + ranked.get(form, "")
         return Sign("R114", f"these are {_JUDGMENTS[form]}, not {kind.what}", todo)
     if form in ("cranfield", "msmarco"):
         three = f"these are {_JUDGMENTS[form]}" if form in _JUDGMENTS else "3 fields"
@@ -366,7 +366,7 @@ def _of_other_role(form: str, kind: Kind) -> Sign:
         return Sign("Q305", problem, "Put a 0, the iteration, after the query, on each line.")
     if form in _JUDGMENTS:
         return Sign("R113", f"these are {_JUDGMENTS[form]}", f"Give their format, {form}.")
-    return Sign("R114", f"this is {RUNS[form]}, not {kind.what}", "Are the two files swapped?")
+    return Sign("R114", f"this is {RUNS[form]}, not {kind.what}", "Is it the right file?")
 
 
 def _is_shifted(lines: Sequence[bytes]) -> bool:

@@ -34,7 +34,7 @@ TIES_FROM = 200
 """Fewest documents whose ties are noted."""
 
 LEAST_SAMPLED = 50
-"""Fewest documents for which a share is meaningful."""
+"""Fewest documents for which a share is meaningful; that none is judged for any query needs no more than one."""
 
 POOLED = 20
 """Judgments per query, on average, from which they count as a pool, which covers the top of a good run."""
@@ -119,8 +119,8 @@ def growing(seen: Seen) -> Sign:
     """Return the sign that scores look like distances."""
     count, of = seen.growing + seen.growing_lined, seen.ranked + seen.lined
     where = "with the rank" if seen.growing else "from line to line"
-    todo = "If they are distances, write them with the opposite sign: the highest score ranks first."
-    return Sign("R129", f"scores grow {where} {of_queries(count, of)}, as distances do", todo)
+    todo = "If they are distances or ranks, write them with the opposite sign: the highest score ranks first."
+    return Sign("R129", f"scores grow {where} {of_queries(count, of)}, as distances and ranks do", todo)
 
 
 def following_ids(seen: Seen) -> Sign:
@@ -174,8 +174,8 @@ def _about_documents(seen: Seen, qrels: Qrels, judged: Any, ranking: Ranking) ->
             return None
         alike = like_document(qrels, seen.first)
         sampled = [docid for _, docids in seen.first for docid in docids]
-        enough = alike is not None or (sampled and number >= LEAST_SAMPLED)
-        return unlike(qrels, sampled, number, alike) if enough else None
+        enough = alike is not None or number >= LEAST_SAMPLED or not judged_elsewhere(qrels, sampled)
+        return unlike(qrels, sampled, number, alike) if sampled and enough else None
     first = np.minimum(judged.num_ret, DEPTH)
     few = Sampled(
         int(np.count_nonzero(first)),

@@ -227,7 +227,9 @@ def read_claim(text: str, names_here: Mapping[str, str] = MappingProxyType({})) 
     name, equals, number = text.rpartition("=")
     written = number.strip()
     if not equals or not name.strip() or not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)%?", written, re.ASCII):
-        raise MeasureError(f"claim '{text}' is not of the form NAME=VALUE", "Write nDCG@10=0.3498, for example.")
+        named = (name if equals else text).strip()
+        example = f"{named if named[:1].isalpha() else 'nDCG@10'}=0.3498"
+        raise MeasureError(f"claim '{text}' is not of the form NAME=VALUE", f"Write {example}, for example.")
     (measure, *more) = parse_measures(name.strip(), names_here=names_here)
     if more:
         raise MeasureError(f"claim '{text}' names {1 + len(more)} measures", "Name one, such as P@10.")
@@ -302,7 +304,7 @@ def explain(
     >>> found.measures[0].matches[0].variant.name
     'ir_measures'
     """
-    if isinstance(measures, Mapping):
+    if isinstance(measures, (Mapping, Real)):
         raise MeasureError("numbers to explain are claims", "Write claims={'nDCG@10': 0.346}.")
     asked = measures if measures is None else parse_measures(measures) or None
     if isinstance(claims, Mapping):

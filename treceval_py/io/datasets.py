@@ -9,6 +9,7 @@ from treceval_py.data.objects import columns_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import DataError, InputError
 from treceval_py.io.formats import DATASET
+from treceval_py.version import pip_install
 
 
 def read_dataset(source: Source) -> Qrels:
@@ -28,7 +29,7 @@ def read_dataset(source: Source) -> Qrels:
         import ir_datasets  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
         problem = "data sets need the package ir_datasets, which is not installed"
-        raise InputError(problem, "pip install 'treceval-py[datasets]'", file=name) from None
+        raise InputError(problem, pip_install("datasets"), file=name) from None
     try:
         loaded = ir_datasets.load(dataset)
     except KeyError:

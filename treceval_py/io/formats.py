@@ -289,11 +289,6 @@ def _has_columns(sight: Sight, form: Format) -> bool:
     return form_of(sight.lines, form.holds[0]) == form.name
 
 
-def listed(*kinds: str) -> str:
-    """Return formats with their layouts, for help and hints."""
-    return "; ".join(f"{form.name} ({form.layout})" for form in formats_of(*kinds).values())
-
-
 def endings() -> str:
     """Return the endings of names that select a format, for help."""
     nouns: dict[tuple[str, ...], str] = {RUN: " for a run", QRELS: " for judgments"}

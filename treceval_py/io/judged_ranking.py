@@ -42,9 +42,8 @@ def read_judged_ranking(
     try:
         qrels = gathered(source_of(source, text), QRELS, threads=threads).qrels()
     except InputError as error:
-        if "QRELS RUN" in error.todo:
-            todo = "This looks like a run, which has no judgments."
-            raise InputError(error.what, todo, file=error.file, line=error.line) from None
+        if error.what.endswith("not judgments"):
+            raise InputError("this is a run, which has no judgments", file=error.file, line=error.line) from None
         raise
     qids, offsets, docids = qrels.qids, qrels.offsets, qrels.docids
     ranks = np.arange(1, len(docids) + 1) - np.repeat(offsets[:-1], np.diff(offsets))

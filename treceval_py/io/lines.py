@@ -132,7 +132,7 @@ def read_blocks(source: Source, layout: Layout) -> Iterator[Block]:
         A line has the wrong number of fields, there is no data line, or the source cannot be read.
     """
     name, empty = name_of(source), True
-    for first, text in numbered(source):
+    for first, text in numbered(source, columns=True):
         block, error = read_block(bytes(text), first, layout, name)
         if block.lines:
             empty = False
@@ -220,7 +220,4 @@ def _cause(lines: list[bytes], layout: Layout) -> Sign | None:
     from treceval_py.io.formats import lines_of
 
     kind = kind_of(layout)
-    fault = None if kind is None else cause_of(lines_of(b"\n".join(lines[:1000]), ended=True), kind)
-    if fault is None or fault.code != "R114":  # a run as judgments, or judgments as a run
-        return fault
-    return fault._replace(todo=f"{fault.todo} The order is QRELS RUN.")
+    return None if kind is None else cause_of(lines_of(b"\n".join(lines[:1000]), ended=True), kind)

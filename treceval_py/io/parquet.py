@@ -20,6 +20,7 @@ from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
 from treceval_py.io.records import Records
 from treceval_py.io.source import name_of, rewindable
+from treceval_py.version import pip_install
 
 MAGIC = b"PAR1"
 """The bytes at the beginning and end of a Parquet file."""
@@ -181,7 +182,7 @@ def _pyarrow(name: str | None) -> Any:
         import pyarrow  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
         problem = "Parquet needs the package pyarrow, which is not installed"
-        raise InputError(problem, "pip install 'treceval-py[parquet]'", file=name) from None
+        raise InputError(problem, pip_install("parquet"), file=name) from None
     return pyarrow
 
 

@@ -199,7 +199,7 @@ def gathered(
     rows, empty = Rows(name_of(source) if name is None else name), True
     take = rows.add if take is None else take
     work = partial(part_of, layout=layout, name=rows.name)
-    texts = numbered(source, rows.name)
+    texts = numbered(source, rows.name, columns=True)
     several = threads != 1 and scanner() is not None
     with closing(in_order(texts, work, threads)) if several else nullcontext(map(work, texts)) as parts:
         for part, error in parts:

@@ -97,6 +97,7 @@ def blocks(
     *,
     name: str | None = None,
     whole_queries: bool = False,
+    columns: bool = False,
     watch: Watch | None = None,
 ) -> Iterator[memoryview]:
     """Yield the text of a source in blocks of whole lines.
@@ -112,6 +113,8 @@ def blocks(
     whole_queries : bool
         End blocks only where the first field changes, so that a query whose lines are together is not split. A block is
         then at least as long as its longest query.
+    columns : bool
+        Whether lines are rows of fields, so that a last line without a newline and with fewer fields was cut off.
     watch : callable, optional
         Progress callback, called for every block.
 
@@ -123,15 +126,16 @@ def blocks(
     Raises
     ------
     InputError
-        The source cannot be read, is empty, damaged or not text, or changed while it was read. Line numbers in the
-        error count from the end of the previous block, because only the reader of lines counts them all: see `at_line`.
+        The source cannot be read, is empty, damaged, cut off or not text, or changed while it was read. Line numbers
+        in the error count from the end of the previous block, because only the reader of lines counts them all: see
+        `at_line`.
     """
     name = name_of(source) if name is None else name
     size = size or (SMALL_BLOCK_SIZE if scanner() is None else BLOCK_SIZE)
     with _opened(source, name, continued=True) as raw:
         state, _ = _state(raw)
         stream = _Stream(raw, name)
-        rest = memoryview(b"")
+        rest, before, broken = memoryview(b""), b"", False
         while True:
             buffer, filled = stream.after(rest, max(size, 2 * len(rest)))
             if watch is not None:
@@ -141,15 +145,21 @@ def blocks(
                 break
             cut = _last_query(buffer, lines) if whole_queries else lines
             if cut:
+                before = _last_line(buffer, cut)
                 yield buffer[:cut]
             rest = buffer[cut:filled]
         if stream.ended:
             _check_unchanged(raw, state, name)
-            if filled > lines:
+            before = _last_line(buffer, lines) if lines else before
+            broken = columns and _is_cut_off(bytes(buffer[lines:filled]), before)
+            if filled > lines and not broken:
                 buffer[filled : filled + 1] = b"\n"
                 lines = filled + 1
         if lines:
             yield buffer[:lines]
+        if broken:
+            problem = "the file ends within this line: it was cut off"
+            raise InputError(problem, "Copy it or write it again.", file=name, line=1)
         if not stream.ended:
             raise InputError(f"a line has more than {LONGEST_LINE:,} bytes", "Is this a text file?", file=name, line=1)
 
@@ -171,6 +181,21 @@ def _last_newline(buffer: memoryview, end: int) -> int:
             return start + newline
         end, step = start, step * 4
     return -1
+
+
+def _last_line(buffer: memoryview, end: int) -> bytes:
+    return bytes(buffer[_last_newline(buffer, end - 1) + 1 : end])
+
+
+def _is_cut_off(last: bytes, before: bytes) -> bool:
+    """Tell whether a file's last line, which has no newline, lacks fields of the line before it.
+
+    No format needs more than six fields: the tag of a run, the sixth, may have several words.
+    """
+    if before.lstrip().startswith(b"#") or last.lstrip().startswith(b"#"):
+        return False
+    fewer_tabs = b"\t" not in before or last.count(b"\t") < before.count(b"\t")  # ids between tabs may have spaces
+    return fewer_tabs and 0 < len(last.split()) < min(6, len(before.split()))
 
 
 LINES_WITHOUT_DATA = 64
@@ -318,14 +343,30 @@ def _failure_of(error: Exception, name: str) -> InputError | None:
     return None
 
 
+def near_file(path: str) -> str:
+    """Return the file, beside one that is missing, whose name differs only in its ending or hardly; empty if none."""
+    from difflib import get_close_matches
+    from itertools import islice
+
+    folder, name = os.path.split(path)
+    try:
+        files = sorted(entry.name for entry in islice(os.scandir(folder or "."), 1000) if entry.is_file())
+    except OSError:
+        return ""
+    alike = [file for file in files if file.split(".")[0] == name.split(".")[0] != ""]
+    meant = next(iter(alike or get_close_matches(name, files, 1, 0.8)), "")
+    return meant and os.path.join(folder, meant)
+
+
 def _refused(error: OSError, name: str, done: str) -> InputError:
     """Return the system's error. A directory fails on opening or, as standard input, on reading."""
     if error.errno == errno.EISDIR:
-        return InputError("is a directory", "Give a file.", file=name)
+        return InputError("is a folder", "Give a file.", file=name)
     if "://" in name:
         return InputError("is an address on the web", "Download the file, and give its path.", file=name)
     if error.errno == errno.ENOENT:
-        return InputError("no such file", "Check the name.", file=name)
+        near = near_file(name)
+        return InputError("no such file", f"Did you mean {near}?" if near else "Check the name.", file=name)
     return InputError(f"cannot be {done}: {_reason(error)}", "Check the file.", file=name)
 
 
@@ -338,7 +379,7 @@ def _file(path: str | os.PathLike[str], name: str) -> File:
     try:
         return File(path, "rb")
     except (OSError, ValueError) as error:  # a NUL in a path raises a ValueError
-        if isinstance(error, ValueError) or ("\n" in name and len(name.split()) >= 3):
+        if isinstance(error, ValueError) or ("\n" in name and len(name.split()) >= 3) or " Q0 " in name:
             problem = f"{shown(name)} is not a path"
             raise InputError(problem, "If it is the text of a file, give it as te.read_run(text=…).") from None
         raise _refused(error, name, "opened") from None
@@ -562,11 +603,11 @@ def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
     return cast("BinaryIO", zstandard.ZstdCompressor().stream_writer(stream, closefd=False))
 
 
-def numbered(source: Source, name: str | None = None) -> Iterator[tuple[int, memoryview]]:
+def numbered(source: Source, name: str | None = None, *, columns: bool = False) -> Iterator[tuple[int, memoryview]]:
     """Yield a source's blocks with the number of their first line; parameters and errors as for `blocks`."""
     lines = 0
     try:
-        for block in blocks(source, name=name):
+        for block in blocks(source, name=name, columns=columns):
             yield lines + 1, block
             lines += int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")))
     except InputError as error:

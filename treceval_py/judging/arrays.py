@@ -55,13 +55,23 @@ def labels_and_scores(qrels: Any, run: Any) -> tuple[Any, Any]:
     Raises
     ------
     DataError
-        There is not a score for each label.
+        There is not a score for each label, the run has documents, or rows of three have two meanings.
     """
     labels, scores = rows = [_rows_of_numbers(given) for given in (qrels, run)]
+    listed = run if type(run) is list else ()
+    if labels is not None and listed and all(type(row) is list and set(map(type, row)) == {str} for row in listed):
+        fault = "row 1 of the judgments looks like labels, and row 1 of the run like document ids"
+        todo = 'Say which document each label is of: {"q1": {"a": 1, …}} and {"q1": ["a", "b", "c"]}.'
+        raise DataError(fault, todo)
     if labels is None or scores is None or (is_matrix(qrels) and is_matrix(run)):
         return qrels, run
     if not isinstance(qrels, np.ndarray) and not isinstance(run, np.ndarray):
         ids = 2 if all(len(row) == 3 for part in rows for row in part) else None
+        every = [*qrels, *run]
+        if ids and all(type(row) is list and all(isinstance(value, Integral) for value in row) for row in every):
+            fault = "rows of three whole numbers can be (qid, docid, value), or labels and scores"
+            todo = "Give np.array(…) for labels and scores, or tuples for (qid, docid, value)."
+            raise DataError(fault, todo)
         if all(isinstance(value, Integral) for row in scores for value in row[:ids]):
             return qrels, run
     for number, (given, scored) in enumerate(zip_longest(labels, scores, fillvalue=())):

@@ -104,7 +104,7 @@ def judge_file(
     """
     with kept(source) as (first, again):
         reading = _Reading(qrels, name_of(source), ranking, duplicates, 1 if scanner() is None else threads, size)
-        reading.take_all(blocks(first, size, name=reading.name, whole_queries=True, watch=watch))
+        reading.take_all(blocks(first, size, name=reading.name, whole_queries=True, columns=True, watch=watch))
         if reading.scattered and not reading.take_parts(again):
             rows = gathered(again(), RUN, reading.name, reading.threads)
             run = rows.run(duplicates=duplicates)

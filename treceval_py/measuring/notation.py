@@ -150,17 +150,15 @@ def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, st
     except UnknownMeasureError:
         raise
     except MeasureError as error:
-        cutoff = re.fullmatch(r"(\w+@)(\w[\w,]*)", text)
-        todo = "See 'treceval measures' for its parameters."
-        if cutoff is not None:
-            todo = f"Write {cutoff[1]}{f'[{cutoff[2]}]' if ',' in cutoff[2] else '10'}, for example."
-        wrong = MeasureError(f"measure {shown(text)}: {error.what}", error.todo or todo)
+        problem = f"measure {shown(text)}: {error.what}"
+        wrong = MeasureError(problem, error.todo or _todo(text))
     if read is not None:
         return [read]
-    names = [name for name in re.split(_BETWEEN, text) if name]
-    measures = [name for name in names if name != text and _is_name(name, leaves_out, names_here)]
-    if measures and (wrong is None or measures == names):
-        return [one for name in names for one in _parse(name, leaves_out, names_here)]
+    for separator in (_COMMA, _BETWEEN):  # a name may have blanks, as Mean Average Precision has
+        names = [name for name in re.split(separator, text) if name]
+        measures = [name for name in names if name != text and _is_name(name, leaves_out, names_here)]
+        if measures and (measures == names or (wrong is None and separator is _BETWEEN)):
+            return [one for name in names for one in _parse(name, leaves_out, names_here)]
     if wrong is not None:
         raise wrong
     meant = meant_by(text)
@@ -175,7 +173,41 @@ def _is_name(text: str, leaves_out: frozenset[str], names_here: Mapping[str, str
     return False
 
 
-_BETWEEN = r"[\s,]+(?=[A-Za-z])(?![^(]*\))"
+def _todo(text: str) -> str:
+    """Return what to do about a malformed parameter or cutoff."""
+    if meant := _cutoff_meant(text):
+        return f"Write {meant}."
+    name, _, cutoff = text.partition("@")
+    if not re.fullmatch(r"\w+@\w[\w,]*", text):
+        return "See 'treceval measures' for its parameters."
+    if cutoff in ("all", "full") and _without_cutoff(name):
+        return f"For the whole ranking, write {name}."
+    return f"Write {name}@{f'[{cutoff}]' if ',' in cutoff else '10'}, for example."
+
+
+def _cutoff_meant(text: str) -> str:
+    """Return the notation that a text with a number after its name probably means; empty if there is none."""
+    # In brackets, a low number may be a level.
+    match = re.fullmatch(r"(\w+)(?:\.|[(-](?=[5-9]|\d\d)|@(?:\w+=)?)(\d+)\)?", text)
+    meant = match and f"{'F1' if match[1] == 'F' else match[1]}@{match[2]}"
+    return meant if meant and meant != text and _is_name(meant, frozenset(), _NOT_DECIDED) else ""
+
+
+def with_cutoff(measure: str, cutoff: object) -> str:
+    """Return a measure with another cutoff; that of nDCG if it takes none."""
+    asked = f"{measure.partition('@')[0]}@{cutoff}"
+    return asked if _is_name(asked, frozenset(), _NOT_DECIDED) else f"nDCG@{cutoff}"
+
+
+def _without_cutoff(name: str) -> bool:
+    """Tell whether a name without a cutoff is one measure, of whole rankings."""
+    with contextlib.suppress(MeasureError):
+        (one, *more) = parse_measures(name)
+        return not more and one.family.at is None
+    return False
+
+
+_COMMA, _BETWEEN = (rf"{separator}(?=[A-Za-z])(?![^(]*\))" for separator in (r"\s*,\s*", r"[\s,]+"))
 """What separates measures in one text: not what separates cutoffs or arguments."""
 
 
@@ -327,4 +359,4 @@ def meant_by(text: str) -> str:
             return None
         return parsed and parsed[0]
 
-    return suggestion(text, read)
+    return _cutoff_meant(text) or suggestion(text, read)

@@ -13,8 +13,8 @@ from typing import Any
 from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief
 from treceval_py.plots.specs import PLOTS, Payload, Spec, specs
 from treceval_py.plots.themes import THEMES, config_of
+from treceval_py.version import pip_install
 
-INSTALL = "pip install 'treceval-py[report]'"
 WIDTH = 640
 
 
@@ -81,7 +81,8 @@ def _drawn(spec: Spec, format: str, theme: str, scale: float = 2) -> bytes:
     try:
         import vl_convert  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
-        raise OutputError("plots need the package vl-convert-python, which is not installed", INSTALL) from None
+        missing = "plots need the package vl-convert-python, which is not installed"
+        raise OutputError(missing, pip_install("report")) from None
     text, config = json.dumps(spec), config_of(THEMES[theme])
     if format == "png":
         return bytes(vl_convert.vegalite_to_png(text, config=config, scale=scale))

@@ -40,7 +40,7 @@ def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int]
     measure : str, optional
         The measure of the plots. Default: all measures for the bars, the first one for the other plots.
     runs : tuple of two int
-        The numbers of the two runs whose queries are compared.
+        The numbers of the two runs whose queries are compared: the one looked at, and the reference.
 
     Returns
     -------
@@ -69,9 +69,9 @@ def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int]
         bars = [{**top, "concat": bars}]
     plots = {"bars": bars[0]} | ({} if len(names) == 1 else _pair_plots(payload, place, runs))
     if payload["pr"] is not None:
-        plots["precision-recall"] = _precision_recall(names, payload["pr"])
+        plots["precision-recall"] = _precision_recall(names, payload["pr"], runs)
     if payload["rd"] is not None:
-        plots["recall-depth"] = _recall_depth(names, payload["rd"])
+        plots["recall-depth"] = _recall_depth(names, payload["rd"], runs)
     if payload["overlap"] is not None:
         plots["overlap"] = _overlap(names, payload["overlap"]["rbo"])
     return plots
@@ -198,19 +198,27 @@ def _pair_plots(payload: Payload, place: int, runs: tuple[int, int]) -> dict[str
     return {"scatter": scatter, "deltas": deltas}
 
 
-def _curves(names: Sequence[str], curves: Payload, x: Spec, y: Spec, description: str) -> Spec:
-    """Return curves, one per run, distinguished by colour, shape and dash."""
+def _curves(names: Sequence[str], curves: Payload, runs: tuple[int, int], x: Spec, y: Spec, description: str) -> Spec:
+    """Return curves, one per run, distinguished by colour, shape and dash; the first colours are those of two runs."""
+    order = [run for run in dict.fromkeys([*runs, *range(len(names))]) if run < len(names)]
+    ordered = [names[run] for run in order]
     # Dashes have their own field: otherwise a legend of names would draw the outlines of its points with them.
     rows = [
-        {"name": name, x["field"]: at, y["field"]: value, "turn": number // 8}
-        for number, (name, curve) in enumerate(zip(names, curves["y"], strict=True))
-        for at, value in zip(curves["x"], curve, strict=True)
+        {"name": names[run], x["field"]: at, y["field"]: value, "turn": number // 8}
+        for number, run in enumerate(order)
+        for at, value in zip(curves["x"], curves["y"][run], strict=True)
     ]
     turns = list(range((len(names) + 7) // 8))
     dashes = {"domain": turns, "range": [list(DASHES[turn % len(DASHES)]) for turn in turns]}
     shapes = [SHAPES[(number + number // 8) % len(SHAPES)] for number in range(len(names))]
     colour, shape = (
-        _name("name", title=None, sort=None, scale={"domain": names, **more}, legend={"orient": "bottom"})
+        _name(
+            "name",
+            title=None,
+            sort=None,
+            scale={"domain": ordered, **more},
+            legend={"orient": "bottom"},
+        )
         for more in ({}, {"range": shapes})
     )
     tooltip = [_name("name", title="Run"), _value(x["field"], x["title"], PLAIN), _value(y["field"], y["title"])]
@@ -224,18 +232,20 @@ def _curves(names: Sequence[str], curves: Payload, x: Spec, y: Spec, description
     return _plot(description, rows, encoding=encoding, layer=[line, points])
 
 
-def _precision_recall(names: Sequence[str], curves: Payload) -> Spec:
+def _precision_recall(names: Sequence[str], curves: Payload, runs: tuple[int, int]) -> Spec:
     x = _number("recall", "Recall", axis={"values": curves["x"], "format": ".1f"})
     y = _number("precision", "Interpolated precision")
-    return _curves(names, curves, x, y, f"Interpolated precision at eleven points of recall, of {len(names)} runs")
+    return _curves(
+        names, curves, runs, x, y, f"Interpolated precision at eleven points of recall, of {len(names)} runs"
+    )
 
 
-def _recall_depth(names: Sequence[str], curves: Payload) -> Spec:
+def _recall_depth(names: Sequence[str], curves: Payload, runs: tuple[int, int]) -> Spec:
     first, last = curves["x"][0], curves["x"][-1]
     scale = {"type": "log", "domain": [first, last], "nice": False} if len(curves["x"]) > 1 else {"type": "linear"}
     x = _number("depth", "Documents looked at", scale=scale, axis={"values": curves["x"], "format": "~s"})
     y = _number("recall", "Recall")
-    return _curves(names, curves, x, y, f"Recall at depths from {first} to {last}, of {len(names)} runs")
+    return _curves(names, curves, runs, x, y, f"Recall at depths from {first} to {last}, of {len(names)} runs")
 
 
 def _overlap(names: Sequence[str], rbo: Sequence[Sequence[float | None]]) -> Spec:

@@ -15,9 +15,9 @@ class Theme(NamedTuple):
     paper, ink, muted, line, wash : str
         Background, text, secondary text, thin lines, and the background of highlighted parts.
     accent, tint : str
-        Links and marks; the bars of means.
+        Links and marks; the bars of means, grey as of the page's other runs.
     series : tuple of str, length 8
-        The colours of runs, which repeat after eight.
+        The colours of runs, which repeat after eight: as on the page, of the run looked at and of the reference first.
     ramp : tuple of str, length 2
         The two ends of a heat map's colours, from none to all.
     on_low, on_high : str
@@ -50,7 +50,7 @@ _COLOURS: dict[str, tuple[Any, Any]] = {
     "line": ("#e0dad0", "#3a3935"),
     "wash": ("#f5f2ec", "#202022"),
     "accent": ("#1a5fa8", "#6fb1f5"),
-    "tint": ("#a9c9e2", "#33566f"),
+    "tint": ("#c4bdb1", "#55524c"),
     "series": (
         ("#1a5fa8", "#b1490a", "#00a06e", "#cf68a8", "#ad8b00", "#3d9ad4", "#1b1b1b", "#4f4a10"),
         ("#2b7fd0", "#e0661a", "#10a87c", "#cc79a7", "#e69f00", "#56b4e9", "#f0f0f0", "#f0e442"),
@@ -87,7 +87,7 @@ def config_of(theme: Theme) -> dict[str, Any]:
         "style": {
             "mean": {"color": theme.tint},
             "interval": {"color": theme.ink, "strokeWidth": 1.5},
-            "baseline": {"color": theme.ink, "strokeWidth": 1, "strokeDash": [4, 3]},
+            "baseline": {"color": theme.series[1], "strokeWidth": 1.5, "strokeDash": [4, 3]},
             "even": {"color": theme.muted, "strokeWidth": 1},
             "on-low": {"color": theme.on_low},
             "on-high": {"color": theme.on_high},

@@ -349,29 +349,30 @@ def _room(rankings: Rankings, qids: Sequence[str], shown: int, runs: Sequence[in
 SNIPPET = 200
 """Characters of a document's text in a page."""
 
-TOP = 5
-"""Documents of a list that have a text, besides relevant ones."""
-
 TEXTS = 500_000
 """Most bytes for the texts of documents."""
 
+SHORTEST = 25
+"""Fewest bytes of a usual text with its id: no more texts are read than so many that fit."""
+
 
 def _snippets(docs: Sequence[dict[str, Any] | None], texts: Passages) -> dict[str, str]:
-    """Return the beginnings of the documents on a page, best-ranked first."""
-    ranks: dict[str, int] = {}
+    """Return the beginnings of the documents on a page that fit: of relevant documents, then of the best-ranked."""
+    ranks: dict[str, tuple[bool, int]] = {}
     for query in docs:
         if query is None:
             continue
         for numbers in query["t"]:
             for rank, number in enumerate(numbers or (), 1):
-                if number >= 0 and (rank <= TOP or query["g"][number] > 0):
-                    docid = query["d"][number]
-                    ranks[docid] = min(rank, ranks.get(docid, rank))
+                if number >= 0:
+                    docid, place = query["d"][number], (query["g"][number] <= 0, rank)
+                    ranks[docid] = min(place, ranks.get(docid, place))
+    order = sorted(ranks, key=lambda docid: (ranks[docid], docid))
     if isinstance(texts, PlacedTexts):
-        texts = texts.texts_of(ranks)
+        texts = texts.texts_of(dict.fromkeys(order[: TEXTS // SHORTEST]))
     snippets: dict[str, str] = {}
     left = TEXTS
-    for docid in sorted(ranks, key=lambda docid: (ranks[docid], docid)):
+    for docid in order:
         text = texts.get(docid)
         if text is None:
             continue

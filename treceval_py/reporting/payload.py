@@ -123,7 +123,8 @@ def report_payload(
         ``bounds``
             The lowest and the highest possible value, from which intervals are cut; None if unknown.
         ``values``
-            (S, Q) with 5 significant digits; None where the measure leaves the query out, then for all runs.
+            (S, Q) with 7 significant digits, or more where four decimals need them; None where the measure leaves the
+            query out, then for all runs.
         ``left_out``
             Number of queries left out because some runs lack them.
         ``finding``
@@ -446,7 +447,7 @@ def _relevant(rankings: Rankings, qids: Sequence[str]) -> list[int]:
 def _ranges(runs: Sequence[Range | None], qids: Sequence[str], numbers: int) -> list[list[float]] | None:
     """Return some fields of the ranges of all runs in a measure; None if one is unknown."""
     bounds = [None if extremes is None else extremes.over(qids) for extremes in runs]
-    known = [[round(number, 6) for number in bound[:numbers]] for bound in bounds if bound is not None]
+    known = [list(bound[:numbers]) for bound in bounds if bound is not None]
     return known if bounds and len(known) == len(bounds) else None
 
 
@@ -481,7 +482,7 @@ def _groups(
     ]
     if len(qids) >= THIRDS:
         if relevant is not None:
-            groups.append({"name": "by number of relevant documents", "sets": _thirds(relevant, "relevant")})
+            groups.append({"name": "by relevant documents", "sets": _thirds(relevant, "relevant")})
         first = comparison.measures[0]
         # The thirds of a single run would be by its own values.
         if len(comparison.runs) == 1:

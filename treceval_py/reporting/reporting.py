@@ -12,8 +12,10 @@ from treceval_py.comparing.gathering import Compares
 from treceval_py.comparing.outcome import Settings
 from treceval_py.comparing.tests import SIMULTANEOUS
 from treceval_py.corpora.named import open_texts, read_query_texts
+from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
+from treceval_py.errors import EvaluationError
 from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.measuring import Measure
 from treceval_py.reporting.documents import Passages, Rankings
@@ -115,6 +117,8 @@ def report(
     >>> report(qrels, runs, "/tmp/report.html", "RR")["RR"].means.tolist()
     [0.5, 1.0]
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise EvaluationError(f"path must be a path, not {shown(path)}", "The order is qrels, runs, path.")
     by = () if groups is None else read_query_groups(groups)
     scoring, reading = settled(measures, options)
     settings = checked(Settings((SIMULTANEOUS,), alpha, resamples, seed, margin, power), reading.threads)

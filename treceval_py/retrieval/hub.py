@@ -9,9 +9,9 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from treceval_py.errors import RunnerError, visible
+from treceval_py.version import pip_install
 
-INSTALL = "pip install 'treceval-py[retrieve]'"
-INSTALL_RAY = "pip install 'treceval-py[ray]'"
+INSTALL, INSTALL_RAY = pip_install("retrieve"), pip_install("ray")
 """Commands that install missing packages."""
 
 ENCODING = ("torch", "sentence_transformers", "transformers", "faiss")

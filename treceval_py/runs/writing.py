@@ -26,6 +26,7 @@ from treceval_py.io.digests import digest_of_file
 from treceval_py.io.source import BYTE_ORDER_MARK, open_zstd
 from treceval_py.io.target import written_whole
 from treceval_py.runs.record import check_sidecar, remove_sidecar, sidecar_of
+from treceval_py.version import pip_install
 
 PORTION = 1 << 18
 """Lines assembled at a time; each takes about 100 bytes meanwhile."""
@@ -211,7 +212,7 @@ def _documents(ids: Ids) -> Any:
         import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
         fault = "writing a run needs the package pyarrow, which is not installed"
-        raise RunnerError(fault, "pip install 'treceval-py[retrieve]'") from None
+        raise RunnerError(fault, pip_install("retrieve")) from None
     raw = np.frombuffer(ids.buffer, dtype=np.uint8)
     # One quick check of all bytes: every forbidden byte is a space or less.
     if not np.diff(ids.offsets).all() or (raw.size and raw.min() <= ord(" ")):

@@ -185,7 +185,7 @@ _ALL = (
         docid_desc="are ranked by id, largest first, byte by byte",
         docid_asc="are ranked by id, smallest first, byte by byte",
         line="keep the order of their lines",
-        ranx="are in ranx's own order: its sort, applied twice as by make_comparable",
+        ranx="are in the order of ranx's own sort",
         worst="are ranked by label, lowest first, unjudged as 0",
     ),
     _choice(

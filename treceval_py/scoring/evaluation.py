@@ -12,7 +12,7 @@ from treceval_py.data.ids import shown
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.errors import MeasureError, brief, listed, warn
+from treceval_py.errors import InputError, MeasureError, brief, listed, warn
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
 from treceval_py.measuring import Measure
@@ -212,7 +212,13 @@ class Evaluator:
     def scored(self, run: AnyRun, watch: Watch | None = None) -> Results:
         """Score `run` as `score` does (with `watch`), but without warnings: the caller gives them."""
         opened = open_run(self.judgments, run, self._reading, self.plan, watch=watch)
-        return results_of(opened, self.plan, self.fingerprint)
+        try:
+            return results_of(opened, self.plan, self.fingerprint)
+        except InputError as error:
+            if error.file != self.judgments.name or "QRELS RUN" not in error.todo:
+                raise
+            todo = "The file is given twice. Give a run second."
+            raise InputError(error.what, todo, file=error.file, line=error.line) from None
 
     def open(self, run: AnyRun) -> Opened:
         """Return `run` ready for several computations, which share its judged runs."""

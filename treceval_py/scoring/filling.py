@@ -15,7 +15,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.groups import JudgmentGroups
-from treceval_py.data.ids import first_of
+from treceval_py.data.ids import first_of, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
@@ -145,7 +145,7 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
             same = judgments.qids == retrieved.qids and not (judgments.bare or retrieved.bare)
             missing = [] if same else _judged_and_missing(judgments, retrieved, bares)[1]
             if common and len(missing) == len(judgments.qids) and (everything or not judged.qids):
-                raise _nothing_in_common(judgments, retrieved)
+                raise _nothing_in_common(judgments, retrieved, opened.form)
             size = len(judged.qids), len(tasks)
             values, counted, as_zero = np.full(size, np.nan), np.zeros(size, bool), np.zeros(size, bool)
         selections: dict[object, tuple[Judged, BoolArray | slice, FloatArray | None]] = {}
@@ -394,21 +394,23 @@ def _needs_qrels() -> EvaluationError:
     return EvaluationError("the conventions of this profile need relevance judgments (qrels)", "Use another profile.")
 
 
-def _nothing_in_common(judgments: Judgments, run: Retrieved) -> EvaluationError:
+def _nothing_in_common(judgments: Judgments, run: Retrieved, form: object) -> EvaluationError:
     from treceval_py.diagnosis.lookalikes import but_known
     from treceval_py.diagnosis.noting import like_queries
 
     for empty, of in ((judgments, "judgments have"), (run, "run has")):
         if not empty.qids:
-            return EvaluationError(f"the {of} no query", "Give at least one.", file=empty.name)
-    fault = f"no query of {_some(run.qids)} is judged: {judgments.name} has {_some(judgments.qids)}"
+            missing = "document" if getattr(empty, "bare", ()) else "query"
+            return EvaluationError(f"the {of} no {missing}", "Give at least one.", file=empty.name)
+    none = f"query {shown(run.qids[0])} is not"
+    if len(run.qids) > 1:
+        none = f"none of the run's queries ({first_of(run.qids)}) is"
+    fault = f"{none} judged; the judgments have {first_of(judgments.qids)}"
     alike = like_queries(run.qids, judgments.qids)
     if alike:
         fault, todo = f"{fault}; {but_known(*alike[0])}", "Write query ids as in the judgments."
         return EvaluationError(fault, todo, file=run.name)
-    return EvaluationError(fault, "Check that both files belong together and use the same query ids.", file=run.name)
-
-
-def _some(qids: Sequence[str]) -> str:
-    count = "1 query" if len(qids) == 1 else f"{len(qids)} queries"
-    return f"{first_of(qids)} ({count})"
+    todo = "Check that both belong together and use the same query ids."
+    if not isinstance(form, (File, Run, Mapping)) and run.qids == tuple(map(str, range(len(run.qids)))):
+        todo = "The rows of an array are queries 0, 1, 2 and so on. Give {qid: {docid: score}}."
+    return EvaluationError(fault, todo, file=run.name)

@@ -16,7 +16,7 @@ from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.data.table import FORMS, is_nested, parted
 from treceval_py.diagnosis.signs import Lists, look
-from treceval_py.errors import DataError, EvaluationError, RepeatedDocumentError
+from treceval_py.errors import DataError, EvaluationError, InputError, RepeatedDocumentError
 from treceval_py.io.named import read_judgments, reader_named, recognised
 from treceval_py.io.rows import gathered
 from treceval_py.io.source import Watch
@@ -102,12 +102,20 @@ def load_judgments(
         return _judgments_from(qrels, format)
     source: Any = qrels
     name, source = recognised(source, "qrels") if format is None else (format, source)
-    if name == "qrels":
-        try:
+    try:
+        if name == "qrels":
             return gathered(source, QRELS).qrels(duplicates=duplicates)
-        except RepeatedDocumentError as error:
-            raise twice_judged(error, source) from None
-    return read_judgments(source, name)
+        return read_judgments(source, name)
+    except RepeatedDocumentError as error:
+        if name != "qrels":
+            raise
+        raise twice_judged(error, source) from None
+    except InputError as error:
+        if not error.what.endswith("not judgments"):
+            raise
+        # Judgments are read first.
+        todo = "Are the two files swapped? The order is QRELS RUN."
+        raise InputError(error.what, todo, file=error.file, line=error.line) from None
 
 
 def _judgments_from(given: Any, format: str | None) -> Judgments:

@@ -392,9 +392,15 @@ def settled(measures: str | Measure | Iterable[str | Measure] | None, options: O
         The function has no such argument.
     """
     if unknown := options.keys() - Options.__annotations__.keys():
-        raise TypeError(_no_argument(unknown))
+        raise TypeError(_no_argument(unknown, measures, options))
     if isinstance(measures, Mapping):
-        raise MeasureError("measures are names, not a dictionary", "Give judgments, then the run, then measures.")
+        todo = "Give judgments, then the run, then measures."
+        if measures and all(isinstance(cutoffs, list) for cutoffs in measures.values()):
+            names = [f"{str(name).partition('@')[0]}@{at}" for name, cutoffs in measures.items() for at in cutoffs]
+            todo = f"Write {names}."
+        raise MeasureError("measures are names, not a dictionary", todo)
+    if isinstance(measures, Scoring):
+        raise MeasureError("a Scoring is not the name of a measure", "Give it as scoring=….")
     if isinstance(measures, (str, list, tuple, set, frozenset)) and not measures:
         raise MeasureError("there are no measures", "Name some, such as ['nDCG@10'], or omit the argument.")
     given: dict[str, Any] = dict(options)
@@ -413,14 +419,18 @@ _MEANT = {
 """Names that other programs give to arguments, by ours."""
 
 
-def _no_argument(names: Collection[str]) -> str:
+def _no_argument(names: Collection[str], measures: object, options: Mapping[str, object]) -> str:
     """Return the message about arguments that a function does not have: about one that is understood, if any is."""
     from difflib import get_close_matches
+
+    from treceval_py.measuring.notation import with_cutoff
 
     for name in sorted(names):
         said = f"unexpected keyword argument {name!r}"
         if name in ("k", "cutoff", "cutoffs", "at", "top_k", "topk"):
-            return f"{said}. The cutoff belongs to the measure: 'nDCG@10'."
+            asked, value = measures if isinstance(measures, str) else "nDCG", options[name]
+            cutoff = value if isinstance(value, int) else 10
+            return f"{said}. The cutoff belongs to the measure: '{with_cutoff(asked, cutoff)}'."
         meant = [ours for ours, others in _MEANT.items() if name in others.split()]
         if near := meant or get_close_matches(name, ["measures", *Options.__annotations__], 1, 0.75):
             return f"{said}. Did you mean {near[0]}=…?"

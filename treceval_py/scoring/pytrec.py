@@ -262,6 +262,9 @@ def _parsed(measures: Iterable[str]) -> list[Measure]:
     if not isinstance(measures, (str, Measure)):
         if not isinstance(measures, Iterable):
             raise MeasureTypeError(f"measures of type {type(measures).__name__}", "Give names, such as {'map'}.")
+        if isinstance(measures, Mapping) and any(isinstance(value, Mapping) for value in measures.values()):
+            todo = "Give judgments, then measures; the run goes to evaluate(run)."
+            raise MeasureTypeError("measures are names, not judgments or a run", todo)
         measures = tuple([_dotted(name) if isinstance(name, str) else name for name in measures])
     try:
         return _PROFILE.parse(measures)

@@ -54,14 +54,21 @@ class ByMeasure(dict[str, float]):
     def __missing__(self, name: str) -> float:
         requested = self._named(name)
         if requested is None:
-            fault = f"measure {brief(repr(str(name)))} was not computed"
-            raise UnknownKeyError(fault, f"There are {listed(self)}. Request it with these.")
+            quoted = brief(repr(str(name)))
+            fault, todo = f"there is no measure {quoted}", f"Computed: {listed(self)}."
+            if is_measure(name):
+                fault = f"measure {quoted} was not computed"
+                todo += f" Add {quoted} to the measures of te.evaluate."
+            raise UnknownKeyError(fault, todo)
         return self[requested]
 
     if not TYPE_CHECKING:  # else any attribute would have a type
 
         def __getattr__(self, name: str) -> Any:
-            raise AttributeError(f"values by measure have no attribute {name!r}. Read them by name: values['map'].")
+            if name.startswith("_"):  # not yet filled, as in a copy that begins
+                raise AttributeError(name)
+            meant = _computed(name, self._measures) or next(iter(self), "map")
+            raise AttributeError(f"values by measure have no attribute {name!r}. Read them by name: [{meant!r}].")
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or self._named(name) is not None
@@ -98,7 +105,7 @@ def place_of(names: Sequence[str], measure: str | Measure) -> int:
     with suppress(MeasureError, StopIteration):
         wanted = parse_measures(measure)
         return next(place for place, name in enumerate(names) if parse_measures(name) == wanted)
-    raise MeasureError(f"measure {brief(repr(str(measure)))} is not among these", f"There are {listed(names)}.")
+    raise MeasureError(f"measure {brief(repr(str(measure)))} is not among these", f"Computed: {listed(names)}.")
 
 
 def is_measure(name: object) -> bool:
@@ -109,10 +116,20 @@ def is_measure(name: object) -> bool:
         return False
 
 
+def _computed(name: str, measures: Sequence[Measure]) -> str:
+    """Return the name of a computed measure that an attribute means; empty if there is none."""
+    with suppress(MeasureError):
+        kinds = {each.notation.partition("@")[0] for each in parse_measures(name)}
+        return next((each.name for each in measures if {each.notation.partition("@")[0]} == kinds), "")
+    return ""
+
+
 MEANT = {
     "results.mean": "average avg means aggregate aggregated aggregated_metrics overall scores metrics summary all",
     "results[qid], or results.to_pandas()": "per_query by_query queries query_scores topics",
     "results.to_pandas()": "to_df to_dataframe to_frame df dataframe",
+    "results.to_pandas().to_csv(path)": "to_csv",
+    "print(results)": "print show",
     "results.names": "measure_names metric_names columns",
 }
 """Attributes that results of other programs have, by ours."""
@@ -310,7 +327,9 @@ class Results(Mapping[str, ByMeasure]):
             said = f"results have no attribute {name!r}"
             meant = next((ours for ours, others in MEANT.items() if name in others.split()), "")
             if not name.startswith("_") and (meant or is_measure(name)):
-                said += f". Write {meant or f'results.mean[{name!r}]'}"
+                computed = _computed(name, self.measures)
+                meant = meant or (computed and f"results.mean[{computed!r}]")
+                said += f". Write {meant}" if meant else f". Computed: {listed(self.names)}"
             raise AttributeError(f"{said}.")
 
     def __iter__(self) -> Iterator[str]:

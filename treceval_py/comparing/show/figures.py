@@ -18,9 +18,8 @@ from treceval_py.scoring.signatures import concise
 
 TINY = 1e-300
 
-DIGITS = 5
-"""Significant digits of the values of queries, of which there can be hundreds of thousands. What is shown with four
-decimals in a table is not rounded before: twice rounded, one number in some hundreds would differ."""
+DIGITS = 7
+"""Significant digits of the values of queries, of which there can be hundreds of thousands."""
 
 
 def plot_of(comparison: Outcome, plot: str, measure: str | None, runs: tuple[int, int] | None) -> Plot:
@@ -74,11 +73,10 @@ def measure_payload(compared: Compared, qids: Sequence[str]) -> dict[str, Any]:
 
 
 def _rounded(values: FloatArray) -> list[list[float | None]]:
-    """Return values with a few significant digits. (S, Q)."""
-    places = DIGITS - 1 - np.floor(np.log10(np.maximum(np.abs(values), TINY)))
+    """Return values with few digits that round to the same number of four decimals. (S, Q)."""
     # Whole numbers divided by a power of ten: the nearest float, which is printed with no more digits.
-    scale = 10.0 ** np.abs(places)
-    rounded: list[list[float | None]] = np.where(
-        places >= 0, np.round(values * scale) / scale, np.round(values / scale) * scale
-    ).tolist()
+    scale = 10.0 ** (DIGITS - 1 - np.minimum(0, np.floor(np.log10(np.maximum(np.abs(values), TINY)))))
+    few = np.round(values * scale) / scale
+    # Rounding may have made a tie of what is just above or below it.
+    rounded: list[list[float | None]] = np.where(np.abs(few * 1e4 % 1 - 0.5) < 1e-6, values, few).tolist()
     return rounded

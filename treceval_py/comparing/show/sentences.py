@@ -17,6 +17,7 @@ from treceval_py.rendering.numbers import exactly, number, p_value, percent
 from treceval_py.rendering.tables import DIGITS
 
 if TYPE_CHECKING:
+    from treceval_py._types import FloatArray
     from treceval_py.comparing.outcome import Compared, Outcome
     from treceval_py.comparing.variance import Anova
 
@@ -99,8 +100,8 @@ def methods(comparison: Outcome) -> dict[str, str]:
 def finding(comparison: Outcome, compared: Compared) -> list[str]:
     """Say what came out in a measure: which run is the highest, and which ones it is not significantly better than.
 
-    By the simultaneous test, whichever test decides the marks: any run may turn out to be the highest, so all pairs
-    have to be corrected for. Plain text without control characters, two sentences or one.
+    By the test that decides the marks: the simultaneous test has all pairs of runs, another one only the differences
+    asked for. Plain text without control characters, two sentences or one.
     """
     measure, names = visible(compared.heading), [visible(name) for name in comparison.runs]
     means, best = compared.means.tolist(), list(compared.best)
@@ -120,25 +121,40 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
         first = f"{_listed([names[run] for run in best])} {have} the highest {measure}, {value}"
     if compared.together is None:
         return [f"{first}; one query is too few for a test."]
-    alpha = comparison.settings.alpha
-    # Of several that are the highest, each has to be apart.
-    apart = np.all(compared.together.p[best] <= alpha, axis=0).tolist()
-    alike = [run for run in np.argsort(-compared.means, kind="stable").tolist() if run not in best and not apart[run]]
-    count = sum(apart)
-    pairs = len(names) * (len(names) - 1) // 2
-    test = f"simultaneous test of {_count(pairs, 'pair', 'pairs')} of runs, p ≤ {exactly(alpha)}"
+    p, test = _tested(comparison, compared, best)
+    # Of several that are the highest, each has to be apart; another test may not have been made with all runs.
+    order = [run for run in np.argsort(-compared.means, kind="stable").tolist() if run not in best]
+    order = [run for run in order if not np.isnan(p[:, run]).any()]
+    apart = [run for run in order if (p[:, run] <= comparison.settings.alpha).all()]
+    alike = [run for run in order if run not in apart]
     if len(names) == 2:
-        second = "The difference is not significant" if alike else "The difference is significant"
-        return [f"{first}.", f"{second} ({test.replace(' of 1 pair of runs', '')})."]
-    it = "It" if len(best) == 1 else "They"
-    be = "is" if len(best) == 1 else "are"
-    others = f"the other {_word(count) if count > 1 else 'run'}"
-    if not count:
-        second = f"{it} {be} not significantly better than any other run"
-    else:
-        second = f"{it} {be} significantly better than {others}"
-        second += f", but not than {_listed([names[run] for run in alike])}" if alike else ""
-    return [f"{first}.", f"{second} ({test})."]
+        second = "The difference is significant" if apart else "The difference is not significant"
+        return [f"{first}.", f"{second} ({test})."]
+    if not order:
+        return [f"{first}."]
+    be = "It is" if len(best) == 1 else "They are"
+    complete = len(order) == len(names) - len(best)
+    not_than = "any other run" if complete and not apart else _listed([names[run] for run in alike])
+    if not apart:
+        return [f"{first}.", f"{be} not significantly better than {not_than} ({test})."]
+    rest = len(apart) > 1 and complete and not alike
+    than = f"the other {_word(len(apart))}" if rest else _listed([names[run] for run in apart])
+    but = f", but not than {not_than}" if alike else ""
+    return [f"{first}.", f"{be} significantly better than {than}{but} ({test})."]
+
+
+def _tested(comparison: Outcome, compared: Compared, best: list[int]) -> tuple[FloatArray, str]:
+    """Return the p-values of the highest runs with each run, NaN where there is none, and the test in words."""
+    settings, count = comparison.settings, len(comparison.runs)
+    if settings.test == SIMULTANEOUS and compared.together is not None:
+        pairs = "" if count == 2 else f" of {count * (count - 1) // 2} pairs of runs"
+        return compared.together.p[best], f"simultaneous test{pairs}, p ≤ {exactly(settings.alpha)}"
+    p = np.full((count, count), np.nan)
+    for pair in compared.differences:
+        tested = pair.tests[settings.test]
+        contrary = tested.direction * pair.mean < 0  # as Wilcoxon's test can be, which then marks nothing
+        p[pair.run, pair.other] = p[pair.other, pair.run] = 1.0 if contrary else tested.adjusted
+    return p[best], procedure(comparison)
 
 
 def _listed(names: list[str]) -> str:
@@ -226,7 +242,10 @@ def _interval(comparison: Outcome) -> str:
         if compared.together is not None
     ]
     values = ", ".join(f"{number(value, 2)} ({visible(measure)})" for measure, value in criticals)
-    drawn = "" if settings.test == SIMULTANEOUS else f", {TESTS[SIMULTANEOUS]} ({_bootstrapped(comparison)})"
+    drawn = ""
+    if settings.test != SIMULTANEOUS:  # so an interval can hold 0 where a difference is marked
+        procedure_of_all = TESTS[SIMULTANEOUS].partition(", ")[2]
+        drawn = f", by {procedure_of_all} ({_bootstrapped(comparison)}), not by the test of the marks"
     reach = f": ± the critical t times the standard error; critical t {values}" if criticals else ""
     return f"simultaneous over all pairs of runs{_by_measure(comparison)}{drawn}{reach}"
 

@@ -53,10 +53,15 @@ def changed(before: Sequence[Any], after: Sequence[Mapping[str, Any]]) -> Change
     return changes
 
 
-def changes_txt(changes: Changes, students: int) -> str:
+def changes_txt(changes: Changes) -> str:
     """Return changes as text: a paragraph for each student."""
     paragraphs = ["\n  ".join([shown(student), *lines]) + "\n" for (student, _), lines in changes.items()]
-    return "\n".join([f"Changed since the last grading: {len(changes)} of {students} students.\n", *paragraphs])
+    return "\n".join([f"{_counted(changes)}.\n", *paragraphs])
+
+
+def _counted(changes: Changes) -> str:
+    students = "1 student" if len(changes) == 1 else f"{len(changes)} students"
+    return f"{students} changed, came or went since the last grading"
 
 
 def _by_student(entries: Sequence[Any]) -> dict[tuple[str, int], dict[str, str]]:
@@ -192,8 +197,8 @@ def write_all(target: str, book: Grades, platforms: Sequence[str] = ()) -> tuple
     every = [graded_json(entry, book) for entry in book.entries]
     before = read_before(os.path.join(target, GRADES))
     if changes := changed(before, every) if before else {}:
-        made[CHANGES] = encode(changes_txt(changes, len(every)))
-        notes.append(f"{len(changes)} of {len(every)} students changed since the last grading: see {CHANGES}")
+        made[CHANGES] = encode(changes_txt(changes))
+        notes.append(f"{_counted(changes)}: see {CHANGES}")
     elif os.path.isfile(path := os.path.join(target, CHANGES)):  # keep the previous changes
         made[CHANGES] = _read(path)
     made[GRADES] = (json.dumps(every, indent=1, allow_nan=False) + "\n").encode()

@@ -47,17 +47,23 @@ const T = (() => {
   const WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
   const known = (x) => x != null && Number.isFinite(x);
   const minus = (text) => text.replace("-", T.MINUS);
+  /* As Python rounds: a tie to the even digit, where toFixed rounds it up. */
+  function fixed(x, digits) {
+    const text = x.toFixed(digits);
+    const tied = Math.abs(x * 2 ** (digits + 1)) % 2 === 1;
+    return tied && text.at(-1) % 2 ? text.slice(0, -1) + (text.at(-1) - 1) : text;
+  }
   T.fmt = {
-    value: (x, digits = 4) => (known(x) ? minus(unsigned(x.toFixed(digits))) : "–"),
+    value: (x, digits = 4) => (known(x) ? minus(unsigned(fixed(x, digits))) : "–"),
     signed(x, digits = 4) {
       if (!known(x)) return "–";
-      const text = unsigned(x.toFixed(digits));
+      const text = unsigned(fixed(x, digits));
       return x > 0 && /[1-9]/.test(text) ? "+" + text : minus(text);
     },
     // Axis labels: as many decimals as the distance of the ticks needs.
     tick: (x, step) => x === 0 ? "0" : minus(unsigned(x.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9))))),
-    percent: (x, digits = 1) => (known(x) ? minus((100 * x).toFixed(digits)) + " %" : "–"),
-    p: (p) => (!known(p) ? "–" : p < 0.0001 ? "< 0.0001" : p.toFixed(4)),
+    percent: (x, digits = 1) => (known(x) ? minus(fixed(100 * x, digits)) + " %" : "–"),
+    p: (p) => (!known(p) ? "–" : p < 0.0001 ? "< 0.0001" : fixed(p, 4)),
     count: (n) => n.toLocaleString("en-US"),
     needed: (n) => (Number.isNaN(n) ? "–" : n > 10000 ? "> 10,000" : n.toLocaleString("en-US")),
     word: (n) => WORDS[n] ?? n.toLocaleString("en-US"),
@@ -482,6 +488,8 @@ const T = (() => {
       else T.unhint();
     });
     document.addEventListener("pointerleave", () => (T.unhint(), T.highlight()));
+    // The page moves away below the pointer.
+    for (const type of ["click", "scroll"]) document.addEventListener(type, T.unhint, {capture: true, passive: true});
     document.addEventListener("focusin", (event) => {
       const of = event.target.closest?.("[data-run],[data-q]");
       T.highlight({run: numbered(of?.dataset.run), q: numbered(of?.dataset.q)});

@@ -194,7 +194,7 @@ function curves(root, {title, about, curve, x, ticks, xLabel, said, name, first}
   const [left, right, top, bottom, height] = [34, 12, 8, 36, 300];
   const across = x.range([left, width - right]);
   const most = d3.max(curve.y, (each) => d3.max(each)) || 1;
-  const up = d3.scaleLinear([0, Math.min(1, most * 1.04)], [height - bottom, top]);
+  const up = d3.scaleLinear([0, Math.min(1, most * 1.04)], [height - bottom, top]).nice(4);
   const path = (each) => d3.line(([at]) => across(at), ([, value]) => up(value)).defined(([, value]) => value != null)(d3.zip(curve.x, curve.y[each]));
   const levels = up.ticks(4);
   const svg = drawing(width, height, `${title} ${about}`,
@@ -365,8 +365,12 @@ T.view({
         dot(i, ref, "var(--orange)", opacity), dot(i, looked, "var(--blue)", opacity)];
     });
     const hardHalf = ease.of[T.hardest(m)[Math.floor(T.queries(m).length / 4)]];
-    const scroller = T.h("div", {class: "scroll", tabindex: width > place.clientWidth ? 0 : null, role: width > place.clientWidth ? "group" : null, "aria-label": width > place.clientWidth ? "Heat map, wider than the page" : null});
+    const wider = width > place.clientWidth;
+    const scroller = T.h("div", {class: "scroll", ...(wider && {class: "scroll wider", tabindex: 0, role: "group", "aria-label": "Heat map, wider than the page"})});
     place.append(scroller);
+    const beside = () => [
+      [low, (low + high) / 2, high].map((value) => T.s("text", {x: left - 8, y: up(value) + 4, "text-anchor": "end", style: "font-size:11px"}, T.fmt.tick(value, (high - low) / 2))),
+      rows.map((each, row) => labelOf(each, {x: left - 8, y: top + (row + 0.5) * rowHeight + 4, "text-anchor": "end"}, narrow ? 11 : 18))];
     const {svg, picture} = cells(scroller, {
       width, height, label: `${measure.name} of ${T.fmt.plural(rows.length, "run", "runs")} for ${T.fmt.plural(T.queries(m).length, "query", "queries")}, from hard to easy`,
       paint(cell) {
@@ -376,13 +380,10 @@ T.view({
         }));
       },
       above: [
-        [low, (low + high) / 2, high].map((value) => [
-          T.s("text", {x: left - 8, y: up(value) + 4, "text-anchor": "end", style: "font-size:11px"}, T.fmt.tick(value, (high - low) / 2)),
-          T.s("line", {class: "grid", x1: left, x2: x(columns.length), y1: up(value), y2: up(value)})]),
+        [low, (low + high) / 2, high].map((value) => T.s("line", {class: "grid", x1: left, x2: x(columns.length), y1: up(value), y2: up(value)})),
         strip,
-        rows.map((each, row) => [
-          labelOf(each, {x: left - 8, y: top + (row + 0.5) * rowHeight + 4, "text-anchor": "end"}, narrow ? 11 : 18),
-          T.s("rect", {class: "frame", "data-run": each, x: left - 1, y: top + row * rowHeight - 0.5, width: columns.length * size + 1, height: rowHeight, opacity: 0})]),
+        beside(),
+        rows.map((each, row) => T.s("rect", {class: "frame", "data-run": each, x: left - 1, y: top + row * rowHeight - 0.5, width: columns.length * size + 1, height: rowHeight, opacity: 0})),
         columns.map((queries, i) => queries.length > 1 ? null : T.s("rect", {class: "frame", "data-q": queries[0], x: x(i) - 0.5, y: top - 2, width: size, height: bottom - top + 3, opacity: 0})),
         at < 0 ? null : [
           T.s("rect", {class: "frame", x: x(at) - 1, y: top - 3, width: size + 1, height: bottom - top + 5}),
@@ -390,6 +391,9 @@ T.view({
         sides(at < 0 ? null : x(at), left, x(columns.length), bottom + 16, hardHalf),
       ],
     });
+    // Names and numbers stay where the columns are scrolled below them.
+    if (wider) scroller.firstChild.prepend(T.s("svg", {class: "beside", width: left - 2, height, style: `margin-bottom:${-height}px`, "aria-hidden": "true"},
+      T.s("rect", {width: left - 2, height, fill: "var(--paper)"}), beside()));
     const under = (event) => {
       const [px, py] = pointed(event, svg);
       const i = Math.floor((px - left) / size);

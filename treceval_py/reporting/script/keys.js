@@ -1,16 +1,17 @@
 /* Keys of the whole page, and the list of all keys. */
 
+// Keys, what they do, and what they do on the page of a single run where it differs.
 const KEYS = [
   [["m", "M"], "next, previous measure"],
   [["s"], "swap the two runs"],
   [["r"], "make the run the reference"],
   [["p"], "keep the run in colour"],
-  [["[", "]"], "previous, next query by difference"],
+  [["[", "]"], "previous, next query by difference", "previous, next query by value"],
   [["/"], "find a query"],
-  [["1", "2", "3"], "all runs, two runs, one query"],
+  [["1", "2", "3"], "all runs, two runs, one query", "measures, queries, one query"],
   [["t"], "theme"],
   [["?"], "these keys"],
-  [["Esc"], "clear the group and the colours that are kept"],
+  [["Esc"], "clear the group and the colours that are kept", "clear the group"],
 ];
 const IN_LISTS = [
   [["↑", "↓", "k", "j"], "move and highlight"],
@@ -18,7 +19,7 @@ const IN_LISTS = [
   [["Enter"], "look closer at the run"],
 ];
 
-const OF_TWO = ["s", "r", "p"]; // keys without a meaning for a single run
+const OF_TWO = ["s", "r", "p", "Enter"]; // keys without a meaning for a single run
 const step = (list, now, by) => list[(now + by + list.length) % list.length];
 const measures = () => d3.range(T.data.measures.length);
 
@@ -63,10 +64,10 @@ const ACTS = {
 function help() {
   let dialog = T.get("#help");
   if (!dialog) {
-    const rows = (list) => list.filter(([keys]) => !(T.alone() && OF_TWO.includes(keys[0]))).map(([keys, does]) => T.h("tr", {}, T.h("th", {scope: "row"}, keys.map((key) => [T.h("kbd", {}, key), " "])), T.h("td", {}, does)));
+    const rows = (list) => list.filter(([keys]) => !(T.alone() && OF_TWO.includes(keys[0]))).map(([keys, does, alone = does]) => T.h("tr", {}, T.h("th", {scope: "row"}, keys.map((key) => [T.h("kbd", {}, key), " "])), T.h("td", {}, T.alone() ? alone : does)));
     const part = (title, list) => T.h("table", {}, T.h("caption", {}, title), T.h("tbody", {}, rows(list)));
     dialog = T.h("dialog", {id: "help", "aria-labelledby": "help-title"},
-      T.h("h2", {id: "help-title"}, "Keys"), part("Anywhere", KEYS), part("In the table of runs and the list of queries", IN_LISTS),
+      T.h("h2", {id: "help-title"}, "Keys"), part("Anywhere", KEYS), part(T.alone() ? "In the list of queries" : "In the table of runs and the list of queries", IN_LISTS),
       T.h("p", {}, T.h("button", {type: "button", class: "tool", on: {click: () => dialog.close()}}, "Close")));
     document.body.append(dialog);
   }

@@ -76,8 +76,8 @@ function reliance(label, ties) {
     const worst = d3.maxIndex(reach);
     const many = reach.filter((each) => each >= 0.001).length;
     if (many)
-      said.push(`The order of ties matters in ${many === 1 ? "" : `${T.fmt.word(many)} runs, most in `}`, run(worst),
-        `: its ${label} is between ${T.fmt.value(ties[worst][0], 3)} and ${T.fmt.value(ties[worst][1], 3)}.`);
+      said.push("The order of ties matters", ...(T.alone() ? [] : [` in ${many === 1 ? "" : `${T.fmt.word(many)} runs, most in `}`, run(worst)]),
+        `: ${T.alone() ? "" : "its "}${label} is between ${T.fmt.value(ties[worst][0], 3)} and ${T.fmt.value(ties[worst][1], 3)}.`);
     else said.push(`The order of ties changes ${label} by less than 0.001.`);
   }
   return said;
@@ -192,6 +192,7 @@ T.get("#margin").addEventListener("change", (event) => T.set({margin: Number(eve
 const FOLDED = 40; // a longer table shows its first and last rows, and those that are coloured
 const [FIRST, LAST] = [20, 2];
 const REACH = 108;
+const LEAST = 90; // width of the forest plot, which gives way to the other columns
 const BAR = 84;
 const FEW_JUDGED = 0.95;
 
@@ -221,10 +222,12 @@ T.forest = (from, to, ticks) => {
   return {scale, ticks: at, label: (x) => (x === 0 ? "0" : (x > 0 ? "+" : "") + T.fmt.tick(x, at[1] - at[0]))};
 };
 
-/* The mark of a pair: its interval, and a dot that is filled where the difference is significant. */
+/* The mark of a pair: its interval, and a dot that is filled where the difference is significant, or a square where it is
+   within the margin. */
 T.interval = (pair, verdict, scale, y, colour = T.verdictColour(verdict)) => [
   Number.isNaN(pair.low) ? null : T.s("line", {x1: scale(pair.low), x2: scale(pair.high), y1: y, y2: y, stroke: colour, "stroke-width": 2}),
-  T.s("circle", {cx: scale(pair.difference), cy: y, r: 4.4, fill: verdict === "open" ? "var(--paper)" : colour, stroke: colour, "stroke-width": 1.8}),
+  verdict === "same" ? T.s("rect", {x: scale(pair.difference) - 4, y: y - 4, width: 8, height: 8, fill: colour})
+    : T.s("circle", {cx: scale(pair.difference), cy: y, r: 4.4, fill: verdict === "open" ? "var(--paper)" : colour, stroke: colour, "stroke-width": 1.8}),
 ];
 const diamond = (x, y) => T.s("rect", {x: x - 4.5, y: y - 4.5, width: 9, height: 9, fill: "var(--orange)", transform: `rotate(45 ${x} ${y})`});
 
@@ -284,31 +287,31 @@ function headOfRuns(axis, forest, narrow, reachScale) {
     T.h("th", {scope: "col", style: `width:${forest + 14}px`}, T.h("div", {}, "Difference from ", T.h("b", {style: "color:var(--orange)"}, T.fmt.short(T.name(ref), narrow ? 14 : 22))), axis),
     T.h("th", {scope: "col", class: "right not-narrow"}, "Difference"),
     T.h("th", {scope: "col", class: "not-narrow"}, "Verdict"),
-    T.h("th", {scope: "col", class: "not-narrow"}, "Queries lost, won"),
+    T.h("th", {scope: "col", class: "not-narrow roomy"}, "Queries lost, won"),
     T.data.measures.map((measure, each) => each === m ? null :
       side(T.h("button", {type: "button", title: `Sort all by ${measure.label}`, on: {click: () => T.set({m: each})}}, measure.label))),
     hasJudged() ? side("Judged", T.h("br"), "in first 10") : null,
-    reachScale ? T.h("th", {scope: "col", class: "not-narrow wide-only"}, "Range over ties,", T.h("br"), "unjudged documents",
+    reachScale ? T.h("th", {scope: "col", class: "not-narrow wide-only"}, "Range over", T.h("br"), "ties, unjudged", T.h("br"), "documents",
       T.s("svg", {width: REACH, height: 14, "aria-hidden": "true"}, T.s("text", {x: reachScale(0), y: 11, style: "font-size:11px"}, "0"),
-        T.s("text", {x: REACH - 2, y: 11, "text-anchor": "end", style: "font-size:11px"}, T.fmt.value(reachScale.domain()[1], 2)))) : null));
+        T.s("text", {x: REACH - 2, y: 11, "text-anchor": "end", style: "font-size:11px"}, reachScale.domain()[1].toLocaleString("en-US")))) : null));
 }
 const hasJudged = () => T.data.runs.some((each) => each.judged != null);
 
-function drawRuns(root) {
+function drawRuns(root, less = 0) {
   const {m, ref, run: looked, pins} = T.state;
   const measure = T.measure(m);
   const narrow = T.narrow();
   const height = narrow ? 32 : 28;
   const longest = d3.max(T.data.runs, (each) => Math.min(22, each.name.length));
   const room = T.get(".drawn", root).clientWidth;
-  const width = narrow ? Math.max(90, room - 127 - 82) : Math.max(120, Math.min(348 - Math.max(0, Math.min(90, (longest - 13) * 7)), room - 560));
+  const width = narrow ? Math.max(90, room - 127 - 82) : Math.max(LEAST, Math.min(348 - Math.max(0, Math.min(90, (longest - 13) * 7)), room - 560) - less);
   const forest = T.forest(6, width - 6, Math.max(2, Math.min(5, Math.floor(width / 75))));
   const axis = T.s("svg", {width, height: 20, "aria-hidden": "true"}, forest.ticks.map((x) => [
     T.s("text", {x: forest.scale(x), y: 12, "text-anchor": "middle"}, forest.label(x)),
     T.s("line", {class: "axis", x1: forest.scale(x), x2: forest.scale(x), y1: 16, y2: 20})]));
   const known = measure.ties ?? measure.unj;
   const reachTo = d3.max([...(measure.unj ?? []).map((x) => x[1]), ...(measure.ties ?? []).map((x) => x[1]), ...measure.means]);
-  const reachScale = known && d3.scaleLinear([Math.min(0, d3.min(measure.means)), reachTo], [3, REACH - 3]);
+  const reachScale = known && d3.scaleLinear([Math.min(0, d3.min(measure.means)), reachTo], [3, REACH - 3]).nice();
   const tops = d3.range(T.data.measures.length).map((each) => new Set([T.order(each)[0], ...T.similar(each, T.order(each)[0])]));
   const rows = T.rows();
   const columns = 7 + T.data.measures.length - 1 + hasJudged() + !!known;
@@ -335,7 +338,7 @@ function drawRuns(root) {
       cell,
       T.h("td", {class: "right not-narrow"}, each === ref ? "" : T.fmt.signed(pair.difference)),
       T.h("td", {class: `verdict not-narrow ${verdict}`}, T.VERDICTS[verdict]),
-      T.h("td", {class: "not-narrow"}, each === ref ? null : record(pair, height)),
+      T.h("td", {class: "not-narrow roomy"}, each === ref ? null : record(pair, height)),
       T.data.measures.map((other, place) => place === m ? null :
         T.h("td", {class: `right other not-narrow wide-only${tops[place].has(each) ? " top" : ""}`}, T.order(place)[0] === each ? T.h("b", {}, T.fmt.value(other.means[each])) : T.fmt.value(other.means[each]))),
       hasJudged() ? T.h("td", {class: `right not-narrow wide-only${T.data.runs[each].judged < FEW_JUDGED ? " few" : ""}`}, T.fmt.percent(T.data.runs[each].judged)) : null,
@@ -366,6 +369,8 @@ function drawRuns(root) {
     T.h("caption", {}, `Runs by ${measure.label}, with their paired differences from ${T.name(ref)}`),
     headOfRuns(axis, width, narrow, reachScale), body);
   T.get(".drawn", root).replaceChildren(table);
+  const over = table.offsetWidth - room;
+  if (over > 0 && width > LEAST && !narrow) return drawRuns(root, less + over);
   T.get(".legend", root).replaceChildren(...legendOfRuns(m));
   if (focused != null) focusRow(focused);
   T.figure(root, {name: "runs", title: `Difference from ${T.name(ref)}, ${measure.label}`, csv: tableOfRuns, svg: forestPicture});
@@ -410,7 +415,7 @@ function legendOfRanges({ties, unj}, swatch) {
 
 /* A single run: a row for each measure. */
 function drawAlone(root) {
-  const range = (bounds) => (bounds?.[0] == null ? "–" : `${T.fmt.value(bounds[0])} to ${T.fmt.value(bounds[1])}`);
+  const range = (bounds) => (bounds?.[0] == null ? "–" : `${T.fmt.value(bounds[0])}–${T.fmt.value(bounds[1])}`);
   const has = (key) => T.data.measures.some((each) => each[key]);
   const head = ["Measure", "Mean", `${T.fmt.percent(T.data.confidence, 0)} interval`, has("ties") && "Over all orders of ties", has("unj") && "Over all labels of unjudged documents"].filter(Boolean);
   const rows = T.data.measures.map(({label, means, low, high, ties, unj}) => [

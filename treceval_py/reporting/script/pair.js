@@ -29,6 +29,8 @@ T.width = (place, least, most) => Math.max(least, Math.min(most, Math.floor(plac
 T.hinted = (selection, say) => selection.each(function (datum) {
   T.hint(this, () => say(datum));
 });
+/* A difference with its sign; of a single run, a value. */
+T.signed = (x, digits = 4) => (T.alone() ? T.fmt.value : T.fmt.signed)(x, digits);
 /* A number for a table of values: enough digits for any use, and none where there is no number. */
 T.exact = (x) => (Number.isFinite(x) ? Number(x.toPrecision(10)) : "");
 
@@ -207,7 +209,7 @@ function bars(place, {m, run, ref, q}) {
   const many = n > CROWD;
   const [wide, high, left, top, bottom] = [T.width(place, 260, 900), 400, 46, 22, 372];
   const ends = d3.extent([0, ...found.map((each) => each.d)]);
-  const y = d3.scaleLinear(ends[0] === ends[1] ? [-0.1, 0.1] : ends, [bottom - 4, top]);
+  const y = d3.scaleLinear(ends[0] === ends[1] ? [-0.1, 0.1] : ends, [bottom - 4, top]).nice(7);
   const x = d3.scaleLinear([0, n], [left, wide - 2]);
   const step = x(1) - x(0);
   const svg = T.drawing(place, wide, high, `${T.alone() ? "Values" : "Differences"} of ${plural(n, "query", "queries")} in order`);
@@ -269,15 +271,15 @@ function grouped(place, {m, run, ref, group}) {
   let y = 0;
   for (const line of lines) {
     if (line.heading) {
-      svg.append("text").attr("x", 0).attr("y", y + 18).text(line.heading);
+      svg.append("text").attr("x", 0).attr("y", y + 18).text(T.fmt.short(line.heading, 26));
       y += 26;
       continue;
     }
     const apart = T.alone() || line.low > 0 || line.high < 0; // of a single run nothing is tested
     const tested = Number.isFinite(line.low);
     const kind = apart ? side(line.difference) : "c-open";
-    const interval = tested ? `, from ${T.fmt.signed(line.low)} to ${T.fmt.signed(line.high)}` : ", no interval";
-    const words = `${line.words}, ${plural(line.n, "query", "queries")}: ${T.fmt.signed(line.difference)}${interval}`;
+    const interval = tested ? `, from ${T.signed(line.low)} to ${T.signed(line.high)}` : ", no interval";
+    const words = `${line.words}, ${plural(line.n, "query", "queries")}: ${T.signed(line.difference)}${interval}`;
     const g = svg.append("g").attr("class", "set").attr("transform", `translate(0,${y})`).attr("aria-label", words);
     if (line.key) g.attr("role", "button").attr("tabindex", 0).attr("aria-pressed", String(group === line.key)).attr("data-group", line.key);
     else g.attr("role", "img");

@@ -3,9 +3,10 @@
 const LISTED = 300; // queries in the list; the search finds the others
 const CHANGES = 14; // documents in the table of changes
 const MANY = 40; // runs from which only some are drawn below
-const SAME = 2e-5; // values have five digits: smaller changes are rounding
+const SAME = 2e-6; // values have seven digits, and weights six: smaller changes are rounding
 
 const {plural} = T.fmt;
+const {signed} = T;
 const shortName = (run) => T.fmt.short(T.name(run));
 
 // Documents of a query --------------------------------------------------------------------------------
@@ -60,6 +61,7 @@ function helps(row, additive) {
 }
 const KINDS = {1: "run", [-1]: "ref", 0: "none"};
 
+const ABSENT = "text not kept";
 const snippet = (id) => (id === null ? "" : (T.data.passages?.[id] ?? ""));
 const gradeText = (grade) => (grade === null ? "?" : String(grade));
 const gradeWords = (grade) => (grade === null ? "unjudged" : `grade ${grade}`);
@@ -121,9 +123,6 @@ function counted({among, matching, shown}, {ref, group}) {
     T.alone() ? ", worst first" : `, best for ${T.name(ref)} first`,
   ].filter(Boolean).join("");
 }
-
-/* A difference with its sign; of a single run, a value. */
-const signed = (x, digits = 4) => (T.alone() ? T.fmt.value : T.fmt.signed)(x, digits);
 
 function makeList(root) {
   const search = T.h("input", {id: "find", type: "search", class: "field", placeholder: "Find a query", "aria-label": "Find a query", autocomplete: "off"});
@@ -263,7 +262,7 @@ function rankings(place, {m, run, ref, q}) {
       g.append("rect").attr("class", "ground").attr("width", column).attr("height", ROW - 2).attr("rx", 3);
       g.append("text").attr("class", "rank").attr("x", 20).attr("y", 14).attr("text-anchor", "end").text(rank + 1);
       g.append("text").attr("class", "id").attr("x", 27).attr("y", 14).text(fitted(document.id, idWide, ID));
-      if (text) g.append("text").attr("class", "text").attr("x", 35 + idWide).attr("y", 14).text(fitted(text, column - 62 - idWide, TEXT));
+      if (texts) g.append("text").attr("class", text ? "text" : "text absent").attr("x", 35 + idWide).attr("y", 14).text(fitted(text || ABSENT, column - 62 - idWide, TEXT));
       const name = shade(document.grade, highest);
       g.append("rect").attr("class", `badge ${name}`).attr("x", column - 22).attr("y", 2).attr("width", 17).attr("height", 16).attr("rx", 3);
       g.append("text").attr("class", `badge-text ${name}`).attr("x", column - 13.5).attr("y", 14).attr("text-anchor", "middle").text(gradeText(document.grade));
@@ -275,7 +274,7 @@ function rankings(place, {m, run, ref, q}) {
         const bar = right ? left + column + 4 : left - 4 - long;
         svg.append("rect").attr("class", `c-${kind}`).attr("x", bar).attr("y", y(rank) + 6).attr("width", long).attr("height", 9);
         svg.append("text").attr("x", right ? bar + long + 3 : bar - 3).attr("y", y(rank) + 14).attr("text-anchor", right ? "start" : "end")
-          .text(adds.toFixed(3).replace(/^0/, ""));
+          .text(T.fmt.value(adds, 3).replace(/^0/, ""));
       }
       if (!row || !lists[1 - s]?.top || (!stacked && lists[1 - s].ranks.has(number))) return;
       // Relevant, and not joined to the other list: an arrow with its rank there.
@@ -295,9 +294,9 @@ function rankings(place, {m, run, ref, q}) {
 
   const shown = d3.range(cut).map((rank) => tops.map((top) => (top && rank < top.length ? found.at(top[rank]) : null)));
   const grades = new Set(shown.flat().filter(Boolean).map((each) => each.grade));
-  const words = [[null, "unjudged"], [0, "not relevant"], ...[...grades].filter((grade) => grade > 0).sort(d3.ascending).map((grade) => [grade, ""])];
+  const words = [[[null], "unjudged"], [[0], "not relevant"], [d3.sort([...grades].filter((grade) => grade > 0)), "relevant"]];
   const legend = T.get(".legend", place) ?? place.appendChild(T.h("p", {class: "legend"}));
-  legend.replaceChildren("Grade", ...words.filter(([grade]) => grades.has(grade)).map(([grade, word]) => T.h("span", {}, badge(grade, highest), word && ` ${word}`)));
+  legend.replaceChildren("Grade", ...words.filter(([of]) => grades.has(of[0])).map(([of, word]) => T.h("span", {}, of.map((grade) => [badge(grade, highest), " "]), word)));
   const table = T.get("details", place) ?? place.appendChild(T.h("details", {class: "not-printed"}));
   const cells = (document) => (document
     ? [T.h("td", {}, document.id, snippet(document.id) && T.h("span", {class: "text"}, snippet(document.id))), T.h("td", {}, badge(document.grade, highest))]
