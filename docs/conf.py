@@ -139,6 +139,8 @@ def _read(_app: Sphinx, docname: str, source: list[str]) -> None:
     """Take pages in full for indexes; lead files of the repository to pages; add links to notebooks; end examples."""
     if (page := f"{docname}.md") in make.IN_FULL:
         source[0] = make.IN_FULL[page]()
+    if docname == "python-reference":
+        source[0] += "\n".join(["", *make.packages_table()])
     if docname.startswith("notebooks/") and not docname.endswith("/index"):
         link = f"{{nb-download}}`Download this notebook <{docname.partition('/')[2]}.ipynb>`"
         source[0] = re.sub(r"^(# .*)$", rf"\1\n\n{link}", source[0], count=1, flags=re.M)

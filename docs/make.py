@@ -55,6 +55,16 @@ JUDGED: Mapping[object, str] = {
     JudgedPreferences: "preference judgments",
 }
 
+EXAMPLES: Mapping[str, str] = {
+    "ranked_labels": "treceval_py.judging.judged",
+    "preferred": "treceval_py.judging.preferences",
+    "judge_groups": "treceval_py.judging.locating",
+    "JudgmentGroups": "treceval_py.data",
+    "Run": "treceval_py",
+    "ABSTENTION": "treceval_py.measuring.abstention",
+}
+"""Where names in examples of measures are from, beside their functions."""
+
 
 # From text to Markdown.
 
@@ -143,7 +153,8 @@ def measure(family: Family) -> str:
             "",
             *([f"Here {', '.join(meant)}.", ""] if meant else []),
         ]
-    lines += [f"> {prose(formula(family))}", ""]
+    else:
+        lines += [f"> {prose(formula(family))}", ""]
     if family.parameters:
         rows = [_parameter(family, parameter, says[parameter.name]) for parameter in family.parameters]
         lines += [*stacked(["parameter", "range", "default", "what it is"], rows), ""]
@@ -155,11 +166,11 @@ def measure(family: Family) -> str:
         lines.append(f"* **Named alone:** {', '.join(code(each.name) for each in family.measures())}.")
     lines.append(f"* **Computed from:** {_judgments(family)}.")
     lines += [f"* **Reference:** {prose(found['References'])}", "", "## Example", ""]
-    lines += _example(found["Examples"].strip("\n").split("\n\n"))
+    lines += _example(_importing(family, found["Examples"].strip("\n")).split("\n\n"))
     for title, families in by_section().items():
         if family.name in [each.name for each in families]:
             about = paragraphs(inspect.getdoc(inspect.getmodule(family.function)) or "")
-            others = ", ".join(_to(each.name, _display(each), "") for each in families)
+            others = ", ".join(_to(each.name, "") for each in families)
             lines += ["", f"## {title}", "", about, "", f"{others}."]
     return "\n".join(lines) + "\n"
 
@@ -169,9 +180,9 @@ def _display(family: Family) -> str:
     return (family.notation[0] if family.notation else family.name) + (_at(family) if family.notation else "")
 
 
-def _to(name: str, text: str = "", folder: str = "measures/") -> str:
+def _to(name: str, folder: str = "measures/") -> str:
     """Return a link to the page of a measure."""
-    return f"[{code(text or name)}]({folder}{name}.md)"
+    return f"[{code(_display(FAMILIES[name]))}]({folder}{name}.md)"
 
 
 def value_of(family: Family) -> str:
@@ -238,13 +249,13 @@ def _default(family: Family, parameter: Parameter) -> str:
     if family.at is not None and parameter.name == family.at.name:
         return "those named below"
     if parameter.name == "level":
-        return f"`-l`, {PROFILES[DEFAULT_PROFILE].level}"
+        return f"{PROFILES[DEFAULT_PROFILE].level}, or `-l`"
     if parameter.name == "max_rel":
         return "the highest judgment of the qrels"
     if parameter.name == "collection_size":
-        return f"`-N`, {parameter.show(usual)}"
+        return f"{parameter.show(usual)}, or `-N`"
     if any(parameter.name in profile.defaults for profile in PROFILES.values()):
-        return f"the profile's, {parameter.show(PROFILES[DEFAULT_PROFILE].defaults.get(parameter.name, usual))}"
+        return f"{parameter.show(PROFILES[DEFAULT_PROFILE].defaults.get(parameter.name, usual))}, or the profile's"
     return "none" if usual is None else parameter.show(usual)
 
 
@@ -266,6 +277,15 @@ def _example(blocks: Iterable[str]) -> list[str]:
     for block in blocks:
         lines += ["```pycon", block, "```", ""] if block.startswith(">>>") else [prose(block), ""]
     return lines[:-1]
+
+
+def _importing(family: Family, examples: str) -> str:
+    """Return examples that begin with the imports that they need."""
+    home = {name: f"from {module} import {name}" for name, module in EXAMPLES.items()}
+    home |= {family.function.__name__: f"from {family.function.__module__} import {family.function.__name__}"}
+    home |= {"np": "import numpy as np"}
+    needed = [f">>> {line}\n" for name, line in home.items() if re.search(rf"\b{name}\b[(.]", examples)]
+    return re.sub("^>>> ", "".join(needed) + ">>> ", examples, count=1, flags=re.MULTILINE)
 
 
 def _parameter_rows(site: bool) -> list[list[str]]:
@@ -547,7 +567,7 @@ def _all_commands() -> list[str]:
         for use, commands in USES.items()
         for name, title in commands.items()
     ]
-    return table(["", "command", "what it does"], rows)
+    return table(["for", "command", "what it does"], rows)
 
 
 def _options(command: click.Command, context: click.Context) -> list[click.Option]:
@@ -612,18 +632,14 @@ def _option(option: click.Option) -> list[str]:
 
 def reference() -> dict[str, str]:
     """Return the pages of the first tier, of each package, and of pytrec_eval's names."""
-    *tier, (_, packages) = re.findall(
-        r"^(\w.*)\n((?: {4}.*(?:\n|$))+)", inspect.getdoc(treceval_py) or "", re.MULTILINE
-    )
+    *tier, _ = _tiers()
     lines = ["# treceval_py", "", "What a notebook needs, after `import treceval_py as te`."]
     for title, text in tier:
         named = dict.fromkeys(re.findall(r"\w+", " ".join(re.findall(r"^ {4}(.*?)(?: {2}|$)", text, re.MULTILINE))))
         lines += ["", f"## {title}", *_members("treceval_py", [name for name in named if name in treceval_py.__all__])]
-    rows = re.findall(r"^ {4}(\w+) +(.*)$", packages, re.MULTILINE)
-    linked = [[f"[{code(f'te.{name}')}]({name}.md)", prose(about)] for name, about in rows]
     lines += _members("treceval_py", ["__version__"])
-    pages = {"treceval_py": [*lines, "", "## Everything else", "", *table(["package", "what it has"], linked)]}
-    for name, _ in rows:
+    pages = {"treceval_py": [*lines, "", "## Everything else", "", *packages_table("")]}
+    for name, _ in _packages():
         module = import_module(f"treceval_py.{name}")
         lines = [f"# treceval_py.{name}", "", *_example((module.__doc__ or "").split("\n\n"))]
         if name == "integrations":
@@ -641,6 +657,23 @@ def reference() -> dict[str, str]:
     pages["pytrec_eval"] = ["# In place of pytrec_eval", "", "These names work as in pytrec_eval."]
     pages["pytrec_eval"] += _members("treceval_py", of_pytrec)
     return {f"reference/{name}.md": "\n".join([*lines, ""]) for name, lines in pages.items()}
+
+
+def _tiers() -> list[tuple[str, str]]:
+    return re.findall(r"^(\w.*)\n((?: {4}.*(?:\n|$))+)", inspect.getdoc(treceval_py) or "", re.MULTILINE)
+
+
+def _packages() -> list[tuple[str, str]]:
+    return re.findall(r"^ {4}(\w+) +(.*)$", _tiers()[-1][1], re.MULTILINE)
+
+
+def packages_table(folder: str = "reference/") -> list[str]:
+    """Return what each package has, with a link to its page; on the page above them, `te` itself too."""
+    rows = [[f"[{code(f'te.{name}')}]({folder}{name}.md)", prose(about)] for name, about in _packages()]
+    rows.append([f"[pytrec\\_eval]({folder}pytrec_eval.md)", "names that work as in pytrec\\_eval"])
+    if folder:
+        rows.insert(0, [f"[{code('te')}]({folder}treceval_py.md)", "what a notebook needs"])
+    return table(["package", "what it has"], rows)
 
 
 def _errors(module: ModuleType) -> list[str]:
@@ -693,7 +726,7 @@ FINDER = '<input id="finder" type="search" placeholder="ndcg, MRR@10, hit_rate, 
 def _known(family: Family) -> str:
     """Return a link to a measure's page, with its other names for the finder."""
     names = " ".join([*family.notation[1:], *spellings_of(family)])
-    return f"{_to(family.name, _display(family))}<span hidden> {names}</span>"
+    return f"{_to(family.name)}<span hidden> {names}</span>"
 
 
 def _title(family: Family) -> str:

@@ -4,9 +4,9 @@
     python docs/pictures.py NAME…        draw only these, such as compare report readme
     python docs/pictures.py --check      draw no files; exit with 1 if a terminal shows something else than its picture
 
-A picture NAME.svg shows the commands of the next block in a terminal, in the report's colours and in those of the
-reader's system, light or dark. Other pictures show a file that a block wrote. Pages need Chromium, tables need pdflatex
-and pdftoppm.
+A picture NAME.svg shows what the next block prints in a terminal, in the report's colours and in those of the reader's
+system, light or dark; several commands stand before what they print, and one stands below its picture. Other pictures
+show a file that a block wrote. Pages need Chromium, tables need pdflatex and pdftoppm.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ SHOTS: Mapping[str, Shot] = {
 FRONT: Mapping[str, Shot] = {
     "readme": Shot("report.html", 960, 900),
     "readme-dark": Shot("report.html", 960, 900, scheme="dark"),
-    "readme-narrow": Shot("report.html", 360, 620),
-    "readme-narrow-dark": Shot("report.html", 360, 620, scheme="dark"),
+    "readme-narrow": Shot("report.html", 360, 570, "#all"),
+    "readme-narrow-dark": Shot("report.html", 360, 570, "#all", "dark"),
 }
-"""The report above all else, for wide and narrow screens."""
+"""The report above all else, for wide and narrow screens; on these, its table of runs."""
 
 PRINTED: Mapping[str, str] = {"latex": "paper.pdf"}
 """Pictures of pages of paper."""
@@ -155,8 +155,9 @@ def terminal(parts: Sequence[tuple[str, str]], most: int | None = None, columns:
     """
     lines: list[Text] = []
     for command, printed in parts:
-        prompt = Text.assemble(("$ ", Style(color="green")), (command, Style(bold=True)))
-        lines += _wrapped(prompt, columns)
+        if command:
+            prompt = Text.assemble(("$ ", Style(color="green")), (command, Style(bold=True)))
+            lines += _wrapped(prompt, columns)
         lines += [
             piece for line in printed.rstrip("\n").split("\n") for piece in _wrapped(Text.from_ansi(line), columns)
         ]
@@ -244,11 +245,15 @@ def photographed(url: str, shot: Shot) -> bytes:
         return picture
 
 
-def small(picture: bytes, colours: int = 128) -> bytes:
-    """Return a PNG with few colours, which suffice for text and lines."""
+def small(picture: bytes) -> bytes:
+    """Return a PNG with 256 colours, which suffice for text and lines; few pixels may have the colour of a run."""
     from PIL import Image
 
-    drawn = Image.open(io.BytesIO(picture)).convert("RGB").quantize(colours, dither=Image.Dither.NONE)
+    drawn = (
+        Image.open(io.BytesIO(picture))
+        .convert("RGB")
+        .quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    )
     made = io.BytesIO()
     drawn.save(made, "PNG", optimize=True)
     return made.getvalue()
@@ -317,7 +322,8 @@ def drawn(folder: Path, wanted: Sequence[str] = ()) -> Iterator[tuple[str, bytes
     """Run the gallery's commands in a folder; yield the file names of pictures and their bytes."""
     (folder / "data").symlink_to(HERE.parent / "data")
     for block in blocks():
-        parts = [(command, shown(command, folder)) for command in block.commands]
+        several = len(block.commands) > 1
+        parts = [(command if several else "", shown(command, folder)) for command in block.commands]
         for file in block.names:
             name = Path(file).stem
             if wanted and name not in wanted:

@@ -30,7 +30,7 @@ def help_of(*words: str) -> str:
 def test_the_overview_fits_on_a_screen_and_names_every_command_once() -> None:
     overview = help_of("--help")
     lines = overview.splitlines()
-    assert (len(lines) <= 24, max(map(len, lines)) <= 100) == (True, True)
+    assert (len(lines) <= 24, max(map(len, lines)) <= 80) == (True, True)
     listed = re.findall(r"(?m)^(?:[A-Z][a-z ]+|) {2,}([a-z]+) {2,}\w", overview)
     assert listed == [name for names in USES.values() for name in names] == [*COMMANDS]
     assert overview == help_of("-h") == help_of("help")

@@ -93,7 +93,7 @@ def test_a_measure_of_the_first_k_documents_says_so_in_its_title() -> None:
     assert FAMILIES["hits_cut"].title == "Hits: number of relevant documents among the first k, averaged over queries."
     assert FAMILIES["hits"].title == "Hits: number of relevant documents retrieved, averaged over queries."
     assert documentation(FAMILIES["ndcg_cut"]).startswith(
-        "NDCG of the first k documents, as in nDCG@10.\n\nFormula\n-------\nnDCG = "
+        "nDCG of the first k documents, as in nDCG@10.\n\nFormula\n-------\nnDCG = "
     )
 
 

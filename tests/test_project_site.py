@@ -232,20 +232,27 @@ def test_the_finder_finds_measures_by_any_name(served: dict[str, str], opened: C
         tab.press("#finder", "Enter")
         tab.wait_for_url(f"**/measures/{first}.html")
         tab.go_back()
+    tab.fill("#finder", "recall")
+    assert tab.locator(".stacked tbody tr:visible a").first.inner_text() == "R@k"  # whose name it is, not IPrec
+    assert tab.locator("[role=status]").inner_text() == ""
     tab.fill("#finder", "no such measure")
-    assert tab.locator(".stacked tbody tr:visible a").count() == 0
+    assert tab.locator("section section:visible").count() == 0
+    assert tab.locator("[role=status]").inner_text() == "No measure matches."
+    tab.fill("#finder", "")
+    assert tab.locator(".stacked tbody tr:visible").count() == len(list((DOCS / "measures").glob("*.md")))
 
 
 TRIED = (
-    "index tutorial compare commands measures measures/ndcg_cut reference/treceval_py gallery why-numbers-differ search"
+    "index tutorial compare commands measures measures/ndcg_cut measures/alpha_ndcg_cut reference/treceval_py gallery "
+    "why-numbers-differ search"
 )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_are_accessible(served: dict[str, str], opened: Callable[..., Any], scheme: str) -> None:
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 360)])
+def test_pages_are_accessible(served: dict[str, str], opened: Callable[..., Any], scheme: str, width: int) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe: .[dev] has it")
-    tab = opened(color_scheme=scheme)
+    tab = opened(color_scheme=scheme, viewport={"width": width, "height": 800})
     serious = []
     for name in TRIED.split():
         tab.goto(f"{served['http']}{name}.html")

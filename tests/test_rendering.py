@@ -33,6 +33,7 @@ from treceval_py.rendering.escaping import active, inert, markdown, markdown_lin
 from treceval_py.rendering.numbers import exactly, needed, number, p_value, percent
 from treceval_py.rendering.style import Style
 from treceval_py.rendering.tables import Column, Document, Section, Table
+from treceval_py.rendering.terminal import filled
 
 ROOT = Path(__file__).parent.parent
 QRELS, OTHER = "data/qrels.tsv", "data/judge.tsv"
@@ -426,6 +427,67 @@ def test_numbers_are_written_for_people() -> None:
         exactly(0.1): "0.1",
     }
     assert {found: expected for found, expected in cases.items() if found != expected} == {}
+
+
+def test_the_tag_is_the_heading_of_several_runs_and_a_row_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    words = ["-m", "runid", "-m", "map", QRELS, *RUNS[:2]]
+    people, csv_text = (treceval([*words, "--format", name]).out.decode() for name in ("table", "csv"))
+    assert [line.split()[0] for line in people.splitlines()[::2]] == ["measure", "map"]
+    assert people.splitlines()[0].split() == ["measure", "bm25", "jaccard"]
+    assert "all,runid,bm25,jaccard\n" in csv_text
+    assert b"runid" in treceval(["-m", "runid", QRELS, *RUNS[:2]]).out  # there is nothing else
+
+
+def test_agreement_names_means_and_single_rows_have_no_lines_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    measured = ["-m", "AP", "-m", "RR", QRELS]
+    agreement = treceval(["compare", *measured, *RUNS, "--agreement"]).out.decode()
+    # Those that were typed are named as they were typed.
+    assert re.findall(r"^(AP|MAP) +(RR|MRR) ", agreement, re.MULTILINE) == [("AP", "RR")]
+    usual = treceval(["compare", QRELS, *RUNS, "--agreement"]).out.decode()
+    assert re.findall(r"^(AP|MAP) +(RR|MRR) ", usual, re.MULTILINE) == [("MAP", "MRR")]
+    differences = [treceval(["compare", *measured, *RUNS[:n]]).out.decode() for n in (2, 3)]
+    blank = [bool(re.search(r"^AP .*\n\nRR ", text, re.MULTILINE)) for text in differences]
+    assert blank == [False, True]
+
+
+def test_lines_are_wrapped_just_beyond_the_width_and_go_on_below_their_last_column() -> None:
+    row, sentence, indented = "  0.5  a  ranx, beir, mteb", "beir counts the documents", "  once, then once more"
+    assert [filled(each, 25) for each in (sentence, indented)] == [sentence, indented]
+    assert filled(row, 26) == row
+    assert filled(row, 20) == "  0.5  a  ranx,\n          beir, mteb"
+    assert filled(row, 19) == "  0.5  a  ranx,\n    beir, mteb"  # the column begins beyond the middle
+    assert filled(sentence, 24) == "beir counts the\n  documents"
+    assert filled(f"{indented}\n\n{row}", 20) == f"  once, then once\n    more\n\n{filled(row, 20)}"
+    assert filled(sentence, None) == sentence
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["explain", QRELS, RUNS[0], "-m", "nDCG@10", "--claim", "nDCG@10=0.3"],
+        ["explain", QRELS, RUNS[0], "-m", "nDCG@10", "--query", "63"],
+        ["measures", "nDCG"],
+        ["profiles", "ranx"],
+        ["check", "--explain", "R104"],
+        ["check", "--qrels", QRELS, "data/messy/run.txt"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_text_fits_a_terminal_at_words_and_a_pipe_gets_its_lines(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    piped = treceval(words).out.decode()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", Terminal(io.BytesIO(), "utf-8"))
+        assert run(words) == 0
+        shown = sys.stdout.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    assert shown.split() == piped.split()
+    assert max(map(len, piped.splitlines())) > 80 >= max(map(len, shown.splitlines()))
 
 
 def test_a_table_is_cut_into_blocks_just_beyond_the_width_of_the_terminal() -> None:

@@ -16,7 +16,7 @@ from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.escaping import workflow_command
 from treceval_py.rendering.style import Style
 from treceval_py.rendering.tables import Column, Document, Table
-from treceval_py.rendering.terminal import BOLD, PLAIN
+from treceval_py.rendering.terminal import BOLD, PLAIN, filled
 from treceval_py.version import __version__
 
 COLOURS = {ERROR: "\x1b[31m", WARNING: "\x1b[33m", NOTE: "\x1b[36m"}
@@ -29,18 +29,18 @@ WIDTH = 100
 """Columns of an explanation."""
 
 
-def check_text(files: Sequence[Checked], colour: bool) -> str:
+def check_text(files: Sequence[Checked], style: Style) -> str:
     """Return one line for each finding, and one that counts them.
 
     Parameters
     ----------
     files : sequence of Checked
         The files, in the order of the output.
-    colour : bool
-        Whether terminal styles may be used.
+    style : Style
+        A terminal has a width, and perhaps colours.
     """
-    lines = [_coloured(each) if colour else str(each) for each in _findings(files)]
-    return "".join(f"{line}\n" for line in (*lines, summary(files)))
+    lines = [_drawn(each, style) for each in _findings(files)]
+    return "".join(f"{line}\n" for line in (*lines, filled(summary(files), style.width)))
 
 
 def document_of(checked: Checked, _: Style) -> Document:
@@ -148,7 +148,7 @@ CHECK_FORMATS = ("text", *FORMATS, "github", "sarif")
 def check_output(files: Sequence[Checked], format: str, style: Style) -> str:
     """Return findings in one of `CHECK_FORMATS`."""
     if format == "text":
-        return check_text(files, style.colour)
+        return check_text(files, style)
     if format == "sarif":
         return check_sarif(files)
     return check_github(files) if format == "github" else render(_document(files), format, style)
@@ -187,21 +187,22 @@ def left_out(files: Sequence[Checked]) -> str:
     return "; ".join(filter(None, parts))
 
 
-def explained(code: Code) -> str:
+def explained(code: Code, width: int | None = None) -> str:
     """Return the explanation of a kind of finding, as text for a terminal."""
+    width = min(WIDTH, width or WIDTH)
     example = "".join(f"    {visible(line)}\n" for line in code.example.splitlines())
     todo = code.todo + (" 'treceval check --fix OUT' does this." if code.fixed and "--fix" not in code.todo else "")
     parts = [
-        f"{code.code} {code.name} ({code.severity})\n{_filled(code.title + '.')}",
-        *(_filled(paragraph) for paragraph in code.why.strip().split("\n\n")),
+        f"{code.code} {code.name} ({code.severity})\n{_filled(code.title + '.', width)}",
+        *(_filled(paragraph, width) for paragraph in code.why.strip().split("\n\n")),
         *([f"Example:\n\n{example}"] if example else []),
-        _filled(f"What to do: {todo}"),
+        _filled(f"What to do: {todo}", width),
     ]
     return "\n".join(parts)
 
 
-def _filled(paragraph: str) -> str:
-    return textwrap.fill(" ".join(paragraph.split()), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
+def _filled(paragraph: str, width: int) -> str:
+    return textwrap.fill(" ".join(paragraph.split()), width, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def _findings(files: Iterable[Checked]) -> Iterable[Finding]:
@@ -212,10 +213,12 @@ def _count(number: int, noun: str) -> str:
     return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _coloured(finding: Finding) -> str:
-    """Return the line of a finding, with its place in bold and its severity in colour."""
-    place = visible(finding.place)
-    rest = str(finding)[len(place) + len(finding.severity) + 2 :]
+def _drawn(finding: Finding, style: Style) -> str:
+    """Return the line of a finding, on a terminal with its place in bold and its severity in colour."""
+    place, text = visible(finding.place), filled(str(finding), style.width)
+    rest = text[len(place) + len(finding.severity) + 2 :]
+    if not style.colour or not text.startswith(f"{place}: {finding.severity}"):  # wrapped between the two
+        return text
     return f"{BOLD}{place}{PLAIN}: {COLOURS[finding.severity]}{finding.severity}{PLAIN}{rest}"
 
 

@@ -111,7 +111,7 @@ def board(
     treceval board qrels.txt runs/
     treceval board qrels.txt runs/ -m nDCG@10 -m RR@10 --format html -o board.html
     treceval board qrels.txt 'runs/2026-*.gz' --no-cache
-    treceval board qrels.txt runs/ --pseudonyms "any secret words" --format html -o board.html
+    treceval board qrels.txt runs/ --pseudonyms "secret words" -o board.txt
     treceval board beir/ -m nDCG@10
     """
     qrels, *runs = files

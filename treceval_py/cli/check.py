@@ -93,7 +93,7 @@ def check(
     treceval check run.txt
     treceval check qrels.txt runs/*.txt
     treceval check --explain R104            what a code means, and what to do
-    treceval check --fix fixed.txt run.txt   write a copy with all lossless fixes applied
+    treceval check --fix fixed.txt run.txt   write a copy with lossless fixes
     treceval check --select R1 --ignore R111 --format json run.txt
 
     --fix repairs encodings, line ends, white space, blank lines, exact duplicates, meaningless ranks, headers, quotes
@@ -107,7 +107,8 @@ def check(
     try:
         if explain is not None:
             codes = CODES.values() if explain.lower() == "all" else code_or_name(explain, "--explain")
-            put("\n\n".join(map(explained, codes)), output)
+            width = Output(output=output).style.width
+            put("\n\n".join(explained(code, width) for code in codes), output)
             return
         chosen, ignored = _codes(select, "--select"), _codes(ignore, "--ignore")
     except EvaluationError as error:

@@ -189,29 +189,29 @@ def names_file(word: str, ctx: click.Context | None = None) -> bool:
 
 USES = {
     "Score": {
-        "score": "score runs with trec_eval's measures and numbers; its name may be omitted",
-        "compare": "test which differences between runs are significant",
-        "report": "write a page with tables and plots that compares runs",
+        "score": "score runs as trec_eval does; its name may be omitted",
+        "compare": "test which differences are significant",
+        "report": "compare runs on a page with tables and plots",
         "board": "rank all runs of a folder",
     },
     "Trust": {
-        "check": "report problems in a run or judgments, line by line",
-        "explain": "explain how a value is computed, and why others differ",
+        "check": "report problems in runs and judgments by line",
+        "explain": "explain a value, and why others differ",
         "convert": "write judgments or a run in another format",
     },
     "Make runs": {
-        "retrieve": "make a run: rank a collection with BGE and Faiss, or BM25",
-        "rerank": "rerank the first documents of a run with a cross-encoder",
+        "retrieve": "rank a collection with BGE and Faiss, or BM25",
+        "rerank": "rerank the top of a run with a cross-encoder",
         "fuse": "fuse runs into one",
     },
     "Teach and judge": {
-        "grade": "grade a class: check, score and explain submissions",
-        "agree": "measure how judges agree, and whether they order runs alike",
+        "grade": "check, score and grade submissions of a class",
+        "agree": "measure how far judges of relevance agree",
     },
-    "Automate": {"gate": "decide whether a run may replace another, for continuous integration"},
+    "Automate": {"gate": "decide whether a run may replace another, in CI"},
     "Look up": {
         "measures": "list and explain measures",
-        "profiles": "show the conventions of other programs side by side",
+        "profiles": "compare the conventions of other programs",
     },
 }
 """The commands, with a short description each, by what they are used for."""
@@ -220,10 +220,10 @@ COMMANDS = {name: title for use in USES.values() for name, title in use.items()}
 
 EXAMPLES = """
 treceval qrels.txt run.txt                       trec_eval's measures
-treceval -m nDCG@10 -m RR qrels.txt a.txt b.txt  a table with a column for each run
+treceval -m nDCG@10 -m RR qrels.txt a.txt b.txt  a table of runs
 treceval compare qrels.txt bm25.txt bge.txt
-treceval help compare                            options and examples of a command
-treceval measures nDCG                           a measure: formula, parameters, reference
+treceval help compare                            options of a command, examples
+treceval measures nDCG                           formula, parameters, source
 """
 
 

@@ -270,7 +270,7 @@ def compare(
     \b
     treceval compare qrels.txt bm25.txt bge.txt
     treceval compare qrels.txt runs/ --baseline bm25 --format latex -o table.tex
-    treceval compare old.json new.json             results of treceval -q --format json
+    treceval compare old.json new.json             saved results
     treceval compare qrels.txt a.txt b.txt --test t -m nDCG@10
     treceval compare qrels.txt a.txt b.txt --per-query 5 --queries queries.tsv
     """

@@ -55,7 +55,7 @@ def explain(
     treceval explain qrels.txt run.txt -m nDCG@10
     treceval explain qrels.txt run.txt --claim nDCG@10=0.3498
     treceval explain qrels.txt run.txt -m AP --against ranx
-    treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one query
+    treceval explain qrels.txt run.txt -m AP --query 301   arithmetic of a query
     """
     from treceval_py.explaining.explanation import explain as explained
     from treceval_py.explaining.show import arithmetic_text, explanation_text

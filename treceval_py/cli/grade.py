@@ -12,7 +12,7 @@ import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.options import choice, flag, given, number, option, titled
-from treceval_py.cli.printing import note, put, wrote
+from treceval_py.cli.printing import Output, note, put, wrote
 from treceval_py.cli.progress import counting
 from treceval_py.errors import visible
 from treceval_py.version import pip_install
@@ -170,7 +170,7 @@ def _print_one(qrels: str, submission: str, *, results: bool, **options: Any) ->
     for line in (*book.notes, *book.strays):
         note(f"{line}.")
     made = gradescope_results(entry, feedback(entry, book)) if results else graded_json(entry, book)
-    put(json.dumps(made, indent=1, allow_nan=False) + "\n", None)
+    Output("json").put(json.dumps(made, indent=1, allow_nan=False) + "\n")
     if entry.graded.status not in (SCORED, REPAIRED):
         return 1
     return BELOW if entry.marks.passed is False else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from treceval_py.cli.commands import Command
@@ -18,4 +20,4 @@ def measures(names: tuple[str, ...], plugins: tuple[str, ...], output: Output) -
     from treceval_py.listing.of_measures import explained, tables
 
     load_plugins(plugins)
-    put_list("measures", tables, names, explained, output)
+    put_list("measures", tables, names, partial(explained, width=output.style.width), output)

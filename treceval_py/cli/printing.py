@@ -94,8 +94,13 @@ class Output:
 
 
 def put(text: str, path: str | None) -> None:
-    """Write plain text to a file or to standard output."""
-    Output(output=path).put(text)
+    """Write plain text to a file or to standard output; long lines are wrapped at a terminal."""
+    output = Output(output=path)
+    if output.style.width is not None:
+        from treceval_py.rendering.terminal import filled
+
+        text = filled(text, output.style.width)
+    output.put(text)
 
 
 def put_list(

@@ -108,12 +108,12 @@ def report(
     \b
     treceval report qrels.txt bm25.txt -o report.html
     treceval report qrels.txt runs/ -o report.html
-    treceval report qrels.txt bm25.txt bge.txt -o report.html --queries queries.tsv --corpus collection.tsv
-    treceval report qrels.txt bm25.txt bge.txt --svg deltas=deltas.svg --png bars=bars.png
+    treceval report qrels.txt bm25.txt -o page.html --queries queries.tsv
+    treceval report qrels.txt bm25.txt bge.txt --svg deltas=deltas.svg
 
     \b
-    Plots for --png and --svg: bars, scatter, deltas, precision-recall, recall-depth, overlap.
-    They need the packages of the extra report: see docs/install.md.
+    Plots: bars, scatter, deltas, precision-recall, recall-depth, overlap.
+    --png and --svg need the packages of the extra report: see docs/install.md.
     """
     from treceval_py.corpora.named import open_texts, read_query_texts
     from treceval_py.io.digests import without_folders

@@ -45,7 +45,7 @@ treceval -q -m map -m nDCG@10 qrels.txt run.txt
 treceval qrels.txt run.txt nDCG@10 RR      measures may also follow the files
 treceval -m ndcg qrels.txt a.txt b.txt     a table with a column for each run
 treceval --profile msmarco qrels.tsv run.tsv
-treceval --ties -m map qrels.txt run.txt   lowest and highest value over all orders of equal scores
+treceval --ties -m map qrels.txt run.txt   range over all orders of ties
 """
 
 

@@ -48,7 +48,7 @@ def _worse(verdict: Verdict, decided: Sequence[Decision]) -> str:
     said = []
     tested = [decision for decision in decided if decision.p_worse <= verdict.settings.alpha]
     if tested:
-        parts = ", ".join(_drop(decision, verdict.settings.power, named=len(tested) > 1) for decision in tested)
+        parts = ", ".join(_drop(decision, named=len(tested) > 1) for decision in tested)
         said.append(f"{_lower(verdict, 'is', tested)} in {_names(tested)} ({parts})")
     below = [decision for decision in decided if decision.below_floor]
     if below:
@@ -57,10 +57,9 @@ def _worse(verdict: Verdict, decided: Sequence[Decision]) -> str:
     return ", and ".join(said)
 
 
-def _drop(found: Decision, power: float, *, named: bool) -> str:
+def _drop(found: Decision, *, named: bool) -> str:
     difference = number(found.difference, DIGITS, signed=True)
-    could = f"where a drop of {_short(found.drop)} is found with power {exactly(power)}"
-    return f"{found.heading + ' ' if named else ''}{difference}, {_p(found.p_worse)}, {could}"
+    return f"{found.heading + ' ' if named else ''}{difference}, {_p(found.p_worse)}"
 
 
 def _cannot_tell(verdict: Verdict, decided: Sequence[Decision]) -> str:
@@ -142,6 +141,7 @@ def _table(verdict: Verdict) -> Table:
     columns = (
         Column("measure", [row.heading for row in rows], text=True, head=True, programs=False),
         Column("measure", [row.measure for row in rows], text=True, people=False),
+        Column("outcome", [row.outcome for row in rows], text=True, programs=False),
         Column("baseline", [row.baseline for row in rows]),
         Column("candidate", [row.candidate for row in rows]),
         Column("difference", [row.difference for row in rows], signed=True),
@@ -155,11 +155,11 @@ def _table(verdict: Verdict) -> Table:
         Column("floor", [row.floor for row in rows], people=floors),
         Column("power", [row.power for row in rows], digits=2, people=margins),
         Column("drop", [row.drop for row in rows], people=margins, spare=True),
-        Column("needed", counts, programs=False, people=margins, spare=True),
+        Column("needed", counts, programs=False, people=margins, spare=True, aside="queries needed"),
         Column("needed", [_finite(row.needed) for row in rows], people=False),
         Column("needed_as_seen", [_finite(row.needed_as_seen) for row in rows], people=False),
         Column("queries", [row.queries for row in rows], people=False),
-        Column("outcome", [row.outcome for row in rows], text=True),
+        Column("outcome", [row.outcome for row in rows], text=True, people=False),
     )
     power = exactly(verdict.settings.power)
     notes = [_about(verdict)]
@@ -186,6 +186,7 @@ def _table(verdict: Verdict) -> Table:
         notes=tuple(visible(note) for note in notes),
         made=(*map(visible, made), f"treceval_py {verdict.version}"),
         label="tab:gate",
+        naming=2,
         tight=True,
     )
 

@@ -50,8 +50,8 @@ def _sets() -> Table:
     )
 
 
-def explained(name: str) -> str:
-    """Return the explanation of a measure or of a set of measures."""
+def explained(name: str, width: int | None = None) -> str:
+    """Return the explanation of a measure or of a set of measures, for a terminal with a width."""
     if name in NICKNAMES:
         return f"{name}: {', '.join(NICKNAMES[name])}\n"
     family = families_of(name)[0]
@@ -67,7 +67,7 @@ def explained(name: str) -> str:
         lines.append(f"also written: {'; '.join(shown)}")
     if family.cutoffs:
         lines.append(f"cutoffs unless given: {', '.join(map(str, family.cutoffs))}")
-    return "\n".join([*lines, "", documentation(family), ""])
+    return "\n".join([*lines, "", documentation(family, width), ""])
 
 
 def families_of(name: str) -> list[Family]:

@@ -145,7 +145,7 @@ declare(
 )
 declare(gains.ndcg_averaged_over_relevant, "ndcg_rel", "", "gain", tail=GAINS)
 declare(gains.ndcg_averaged_over_levels, "Rndcg", "", "gain", tail=GAINS, bounds=FROM_0)
-with_cutoff("ndcg", "NDCG of the first k documents, as in nDCG@10.")
+with_cutoff("ndcg", "nDCG of the first k documents, as in nDCG@10.")
 with_cutoff(
     "map",
     "Average precision of the first k documents, divided by default by the number of all relevant documents.",
@@ -303,7 +303,6 @@ NICKNAMES |= {
 }
 
 SECTIONS: dict[str, str] = {
-    "counts": "Counts and texts",
     "precision": "Precision, recall and related measures",
     "incomplete": "Incomplete judgments",
     "gains": "Cumulated gain",
@@ -316,6 +315,7 @@ SECTIONS: dict[str, str] = {
     "abstention": "Abstention",
     "groups": "Groups of judgments",
     "preferences": "Preferences",
+    "counts": "Counts and texts",
 }
 """Titles of the modules of measures, in the order of the documentation."""
 

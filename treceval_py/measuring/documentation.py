@@ -51,8 +51,8 @@ def described(family: Family) -> dict[str, str]:
     return {each.name: own.get(each.name, each.meaning) for each in family.parameters}
 
 
-def documentation(family: Family) -> str:
-    """Return the docstring of a measure with all its parameters."""
+def documentation(family: Family, width: int | None = None) -> str:
+    """Return the docstring of a measure with all its parameters, filled again for a narrower terminal."""
     texts, says = sections(family), described(family)
     blocks = [f"{each.name} : {each.form}\n{_INDENTED.fill(says[each.name])}\n" for each in family.parameters]
     texts.pop("Parameters", None)
@@ -61,4 +61,25 @@ def documentation(family: Family) -> str:
         texts["Parameters"] = "".join(blocks)
         titles.insert(titles.index("Returns") if "Returns" in texts else len(titles), "Parameters")
     parts = [f"{title}\n{'-' * len(title)}\n{texts[title]}" if title else texts[title] for title in titles]
-    return "\n\n".join(part.strip("\n") for part in parts)
+    text = "\n\n".join(part.strip("\n") for part in parts)
+    return text if width is None or width >= WIDTH else _narrowed(text, width)
+
+
+def _narrowed(text: str, width: int) -> str:
+    """Return a docstring with its paragraphs filled for a width; examples keep their lines."""
+    said, title, examples = text.partition("\nExamples\n")
+    prose = re.sub(r"(?m)^( *)\S.{70,}(?:\n\1\S.*)*", lambda paragraph: _refilled(paragraph[0], width), said)
+    return prose + title + examples
+
+
+def _refilled(paragraph: str, width: int) -> str:
+    indent = " " * (len(paragraph) - len(paragraph.lstrip(" ")))
+    words = " ".join(paragraph.split())
+    return textwrap.fill(
+        words,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -325,7 +325,7 @@ def normalized_discounted_cumulated_gain(
     ideal: str = "judged",
     ties: str = "ordered",
 ) -> FloatArray:
-    r"""NDCG: normalized discounted cumulated gain of the whole ranking.
+    r"""nDCG: normalized discounted cumulated gain of the whole ranking.
 
     Formula
     -------

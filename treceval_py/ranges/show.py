@@ -9,7 +9,7 @@ from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.style import Style
 from treceval_py.rendering.tables import Cell, Column, Document, Table
-from treceval_py.scoring.show import Options, about, common_signatures
+from treceval_py.scoring.show import Options, about, common_signatures, run_names
 
 ALL = "all"
 
@@ -21,8 +21,10 @@ _ENDS = {"ties": ("lowest", "expected", "highest"), "unjudged": ("lowest", "high
 
 Record = dict[str, Cell]
 
-_HEADING = "heading"
-"""The key of a measure's name for people."""
+_HEADING = {"named": "run", "heading": "measure"}
+"""The keys of names for people, with the keys of those for programs."""
+
+_TITLES = {"ties": "Over all orders of equal scores", "unjudged": "Over all labels of unjudged documents"}
 
 
 def ranges_text(
@@ -58,7 +60,9 @@ def document_of(sensitivity: Sensitivity, _: Style) -> Document:
 def _document(sensitivities: Sequence[Sensitivity], options: Options, notes: Sequence[str]) -> Document:
     tables = []
     for kind in GROUPS:
-        rows = [record for sensitivity in sensitivities for record in _records(sensitivity, kind, options)]
+        names = run_names([sensitivity.results for sensitivity in sensitivities])
+        pairs = zip(sensitivities, names, strict=True)
+        rows = [record for sensitivity, name in pairs for record in _records(sensitivity, name, kind, options)]
         tables += [_table(kind, rows, options, many=len(sensitivities) > 1)] if rows else []
     return Document("ranges", tables, lambda _: _made(sensitivities, notes))
 
@@ -70,22 +74,23 @@ def _made(sensitivities: Sequence[Sensitivity], notes: Sequence[str]) -> Made:
     return Made(first.judgments_name, first.profile, first.complete, common_signatures(results), runs, notes=notes)
 
 
-def _records(sensitivity: Sensitivity, kind: str, options: Options) -> list[Record]:
+def _records(sensitivity: Sensitivity, named: str, kind: str, options: Options) -> list[Record]:
     """Return a record for each query that is listed, if the measure has values by query, and one for the mean."""
     results, keys = sensitivity.results, _ENDS[kind]
     rows: list[Record] = []
     for name, ends in getattr(sensitivity, kind).items():
-        of_measure, asked = {"run": results.run_name, "measure": name}, results.measures[results.names.index(name)]
+        asked = results.measures[results.names.index(name)]
+        of_measure = {"run": results.run_name, "named": named, "measure": name}
         if options.per_query and asked.family.per_query:
             rows += [
-                {"query": qid, **of_measure, _HEADING: name, "value": results[qid].get(name)}
+                {"query": qid, **of_measure, "heading": name, "value": results[qid].get(name)}
                 | {key: float(getattr(ends, key)[row]) for key in keys}
                 for row, qid in enumerate(sensitivity.qids[name])
                 if qid in results  # one that counts as 0 may be in averages only
             ]
         if options.summary:
             means = {key: getattr(ends, f"{key}_mean") for key in keys}
-            rows.append({"query": ALL, **of_measure, _HEADING: asked.heading, "value": results.mean[name], **means})
+            rows.append({"query": ALL, **of_measure, "heading": asked.heading, "value": results.mean[name], **means})
             if kind == "ties":
                 rows[-1] |= {"queries touched": ends.num_touched, "queries": len(ends.touched)}
     return rows
@@ -93,20 +98,20 @@ def _records(sensitivity: Sensitivity, kind: str, options: Options) -> list[Reco
 
 def _table(name: str, rows: Sequence[Record], options: Options, *, many: bool) -> Table:
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    shown = {"query": options.per_query, "run": many}
+    shown = {"query": options.per_query, "run": many, "named": many}
     columns = [
         Column(
             key,
             [row.get(key) for row in rows],
-            "measure" if key == _HEADING else None,
-            text=key in ("query", "run", "measure", _HEADING),
-            head=key == _HEADING,
-            people=key != "measure",
-            programs=key != _HEADING,
+            _HEADING.get(key),
+            text=key in ("query", *_HEADING, *_HEADING.values()),
+            head=key == "heading",
+            people=key not in _HEADING.values(),
+            programs=key not in _HEADING,
             unknown="not known",
             group=GROUPS[name] if key in ("lowest", "expected", "highest") else "",
         )
         for key in keys
         if shown.get(key, True)
     ]
-    return Table(tuple(columns), name, naming=sum(column.text and column.people for column in columns))
+    return Table(tuple(columns), name, _TITLES[name], naming=sum(column.text and column.people for column in columns))

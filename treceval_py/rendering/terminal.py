@@ -54,19 +54,30 @@ def panels(widths: Sequence[float], room: float) -> list[range]:
     return [*blocks, range(start, len(widths))]
 
 
-def wrapped(line: str, width: int | None) -> list[str]:
-    """Return a sentence as lines no wider than a terminal, indented except for the first; None: as one line.
+def filled(text: str, width: int | None) -> str:
+    """Return lines of text, none wider than a terminal: see `wrapped`."""
+    return "\n".join(part for line in text.split("\n") for part in wrapped(line, width))
 
-    A wider word is kept whole on its own line, so that a name or signature can be copied.
+
+def wrapped(line: str, width: int | None) -> list[str]:
+    """Return a line as lines no wider than a terminal; None: as one line.
+
+    What goes on is indented by two more, or stands below the last column of a row. A wider word is kept whole on its
+    own line, so that a name or signature can be copied.
     """
-    words = line.split(" ")
     if width is None or width_of(line) <= width:
         return [line]
-    lines, last = list[str](), words[0]
-    for word in words[1:]:
+    row, indent = line.rfind("  ") + 2, len(line) - len(line.lstrip(" "))
+    if row <= max(indent, 1) or width_of(line[:row]) > width // 2:  # no row, or no room for its last column
+        row = 0
+    start = row or indent
+    first, *words = line[start:].split(" ")
+    lines, last = list[str](), line[:start] + first
+    hang = " " * (width_of(line[:row]) or indent + 2)
+    for word in words:
         if width_of(last) + 1 + width_of(word) <= width:
             last += f" {word}"
         else:
             lines.append(last)
-            last = f"  {word}"
+            last = hang + word
     return [*lines, last]

@@ -85,7 +85,9 @@ def results_text(
     if format in ("trec", "coursework"):
         lines = _lines if format == "trec" else _assignments
         return "".join(line for results in runs for line in lines(results, options, style))
-    return render(_document([_table(runs, options)], runs, options, notes), format, style)
+    return render(
+        _document([_table(runs, options, people=format not in ("csv", "tsv"))], runs, options, notes), format, style
+    )
 
 
 def document_of(results: Results, _: Style) -> Document:
@@ -138,11 +140,13 @@ def _assignments(results: Results, options: Options, style: Style) -> Iterator[s
 # Tables -------------------------------------------------------------------------------------------
 
 
-def _table(runs: Sequence[Results], options: Options) -> Table:
+def _table(runs: Sequence[Results], options: Options, *, people: bool = False) -> Table:
     """Lay out results: a row per query and measure, a column per run, and columns for signatures."""
     from treceval_py.rendering.tables import Column, Table
 
-    rows, titles = list(_rows(runs, options)), _names(runs)
+    rows, titles = list(_rows(runs, options)), run_names(runs)
+    if people and len(runs) > 1:  # runid is the heading
+        rows = [row for row in rows if row.cells != titles] or rows
     queries, names = [row.query for row in rows], [row.name for row in rows]
     by_query = options.per_query or bool(options.groups)
     columns = [
@@ -243,7 +247,7 @@ def _signature_lines(runs: Sequence[Results], options: Options) -> list[str]:
     if not options.signature:
         return []
     lines: list[str] = []
-    names = _names(runs)
+    names = run_names(runs)
     columns = [_signatures(run, options) for run in runs]
     for name in columns[0]:
         written = [column[name] for column in columns if name in column]
@@ -260,7 +264,7 @@ def _signatures(results: Results, options: Options) -> dict[str, str]:
     return {name: each.long if long else each.short for name, each in results.signatures.items()}
 
 
-def _names(runs: Sequence[Results]) -> tuple[str, ...]:
+def run_names(runs: Sequence[Results]) -> tuple[str, ...]:
     """Name runs by tag if tags are unique, else by file, else by file and number."""
     for names in ([run.tag for run in runs], [run.run_name for run in runs]):
         if all(names) and max(Counter(names).values()) == 1:
@@ -277,7 +281,7 @@ def _made(runs: Sequence[Results], options: Options, style: Style, notes: Sequen
 
     first = runs[0]
     measures = {task.asked.name: task.resolved.notation for task in first.tasks}
-    shown = [_run(name, results, options, style) for name, results in zip(_names(runs), runs, strict=True)]
+    shown = [_run(name, results, options, style) for name, results in zip(run_names(runs), runs, strict=True)]
     common, more = common_signatures(runs), {"measures": measures}
     return Made(first.judgments_name, first.profile, first.complete, common, shown, more, notes)
 

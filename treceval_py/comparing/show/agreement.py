@@ -76,7 +76,9 @@ def agreement_text(comparison: Comparison, runs: Sequence[Run] | None, depth: in
     tables = [records_table([*orders, *lists])]
     if orders:
         where = f"{len(comparison.runs)} runs by their means"
-        tables.append(_for_people(f"Do measures order the runs alike? ({where})", orders, "measure"))
+        headings = {each.measure: each.heading for each in comparison.measures}
+        named = [row | {key: headings[str(row[key])] for key in ("first", "second")} for row in orders]
+        tables.append(_for_people(f"Do measures order the runs alike? ({where})", named, "measure"))
     if overlap is not None:
         where = f"first {depth} documents, {overlap.queries} queries"
         tables.append(_for_people(f"Do the runs' lists agree? ({where})", lists, "run"))

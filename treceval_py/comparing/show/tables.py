@@ -182,7 +182,7 @@ def _differences_table(comparison: Outcome, style: Style) -> Table:
         title=title,
         **_below(comparison),
         caption=(f"{title}.", *(said[key] for key in said if key not in UNCAPTIONED)),
-        breaks=dict.fromkeys(starts, ""),
+        breaks=dict.fromkeys(starts, "") if len(pairs) > len(starts) else {},
         above=starts,
         best="highest mean" if any(first for first, _ in map(_best, comparison.measures)) else "",
         naming=names,
