@@ -153,6 +153,7 @@ def as_file(run: Scores) -> bytes:
     return "".join(f"{qid} Q0 {docid} 1 {score} t\n" for qid, docid, score in rows).encode()
 
 
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.SuspectRunWarning")  # in some, nothing is judged
 def test_holes_are_the_same_for_dictionaries_tables_and_files(tmp_path: Path) -> None:
     rng = random.Random(3)
     for number in range(40):

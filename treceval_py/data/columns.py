@@ -86,7 +86,9 @@ def needed(there: Sequence[object], field: Field, word: str = "column", *, withi
         first, *others = field.every
         also = f" (or {', '.join(others)})" if others else ""
         has = ", ".join(shown(name) for name in there[:8]) or "none"
-        fault = f"{within}no {word} '{first}'{also}; {'their' if word == 'field' else 'its'} {word}s are: {has}"
+        fault = (
+            f"{within}no {word} '{first}'{also}; {'their' if within.endswith('have ') else 'its'} {word}s are: {has}"
+        )
         raise DataError(fault, "Add it." if word == "field" else f"Rename the one that has the {field.what}.")
     return column
 

@@ -214,7 +214,9 @@ class _Table(NamedTuple):
         if list(self.names).count(wanted) == 1:
             return wanted
         has = f"{self.word}s are: {', '.join(shown(name) for name in self.names[:8])}"
-        fault = f"{self.within}no {self.word} {shown(wanted)}; {'their' if self.word == 'field' else 'its'} {has}"
+        fault = (
+            f"{self.within}no {self.word} {shown(wanted)}; {'their' if self.within.endswith('have ') else 'its'} {has}"
+        )
         raise DataError(fault, "Name another one.")
 
 

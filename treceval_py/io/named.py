@@ -9,7 +9,7 @@ from treceval_py._types import Source
 from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.errors import DataError, InputError
+from treceval_py.errors import DataError
 from treceval_py.io.formats import DATASET, GLANCE, USUAL, Kind, Sight, format_of, formats_of, shows_enough, sight_of
 from treceval_py.io.source import glance, source_of
 from treceval_py.io.trec import Judgments
@@ -88,15 +88,7 @@ def read_judgments(source: Source, format: str | None = None) -> Judgments:
 
 def _read(source: Source, format: str | None, kind: Kind, *others: str) -> Any:
     name, source = recognised(source, kind) if format is None else (format, source)
-    try:
-        return reader_named(name, kind, *others)(source)
-    except InputError as error:
-        if others or "QRELS RUN" not in error.todo:  # judgments of any kind stand before a run
-            raise
-        todo = "Give judgments; te.read_run reads a run."
-        if kind == "run":
-            todo = "Give a run; te.read_qrels reads judgments."
-        raise InputError(error.what, todo, file=error.file, line=error.line) from None
+    return reader_named(name, kind, *others)(source)
 
 
 def reader_named(name: str, *kinds: str) -> Any:

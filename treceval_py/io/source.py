@@ -150,11 +150,12 @@ def blocks(
             rest = buffer[cut:filled]
         if stream.ended:
             _check_unchanged(raw, state, name)
-            before = _last_line(buffer, lines) if lines else before
-            broken = columns and _is_cut_off(bytes(buffer[lines:filled]), before)
-            if filled > lines and not broken:
-                buffer[filled : filled + 1] = b"\n"
-                lines = filled + 1
+            if filled > lines:
+                before = _last_line(buffer, lines) if lines else before
+                broken = columns and _is_cut_off(bytes(buffer[lines:filled]), before)
+                if not broken:
+                    buffer[filled : filled + 1] = b"\n"
+                    lines = filled + 1
         if lines:
             yield buffer[:lines]
         if broken:

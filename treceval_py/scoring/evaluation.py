@@ -215,7 +215,7 @@ class Evaluator:
         try:
             return results_of(opened, self.plan, self.fingerprint)
         except InputError as error:
-            if error.file != self.judgments.name or "QRELS RUN" not in error.todo:
+            if error.file != self.judgments.name or not error.what.endswith("not a run"):
                 raise
             todo = "The file is given twice. Give a run second."
             raise InputError(error.what, todo, file=error.file, line=error.line) from None

@@ -67,7 +67,7 @@ class ByMeasure(dict[str, float]):
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):  # not yet filled, as in a copy that begins
                 raise AttributeError(name)
-            meant = _computed(name, self._measures) or next(iter(self), "map")
+            meant = _computed(name, self._measures) or next(iter(self), "nDCG@10")
             raise AttributeError(f"values by measure have no attribute {name!r}. Read them by name: [{meant!r}].")
 
     def __contains__(self, name: object) -> bool:
