@@ -442,15 +442,15 @@ def test_the_tag_is_the_heading_of_several_runs_and_a_row_for_programs(monkeypat
 def test_agreement_names_means_and_single_rows_have_no_lines_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     measured = ["-m", "AP", "-m", "RR", QRELS]
-    for given, heads in (
+    for words, heads in (
         (measured, ("MAP", "MRR")),
         ([QRELS], ("MAP", "MRR")),
         (["-m", "map", "-m", "mrr", QRELS], ("map", "mrr")),
     ):
-        agreement = treceval(["compare", *given, *RUNS, "--agreement"]).out.decode()
+        agreement = treceval(["compare", *words, *RUNS, "--agreement"]).out.decode()
         assert re.findall(r"^(AP|MAP|map) +(RR|MRR|mrr) ", agreement, re.MULTILINE)[:1] == [heads]
     differences = [treceval(["compare", *measured, *RUNS[:n]]).out.decode() for n in (2, 3)]
-    blank = [bool(re.search(r"^AP .*\n\nRR ", text, re.MULTILINE)) for text in differences]
+    blank = [bool(re.search(r"^MAP .*\n\nMRR ", text, re.MULTILINE)) for text in differences]
     assert blank == [False, True]
 
 

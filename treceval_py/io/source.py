@@ -150,12 +150,11 @@ def blocks(
             rest = buffer[cut:filled]
         if stream.ended:
             _check_unchanged(raw, state, name)
-            if filled > lines:
-                before = _last_line(buffer, lines) if lines else before
-                broken = columns and _is_cut_off(bytes(buffer[lines:filled]), before)
-                if not broken:
-                    buffer[filled : filled + 1] = b"\n"
-                    lines = filled + 1
+            last = bytes(buffer[lines:filled])
+            broken = columns and last and _is_cut_off(last, _last_line(buffer, lines) if lines else before)
+            if last and not broken:
+                buffer[filled : filled + 1] = b"\n"
+                lines = filled + 1
         if lines:
             yield buffer[:lines]
         if broken:
