@@ -25,6 +25,7 @@ def grade(submissions: str, folder: Path) -> Path:
     assert done.status == 0, done.err.decode()
     assert done.err.decode() == (
         "note: the baseline baseline.txt has a warning, X202: 1 of 12 judged queries is missing from the run: 8.\n"
+        "written: out/\n"
     )
     return folder / "out"
 

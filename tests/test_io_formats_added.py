@@ -94,9 +94,12 @@ def test_a_format_is_one_module_and_one_entry(tmp_path: Path) -> None:
     # d1 is the only relevant document of 301; x of 302 is not retrieved.
     assert output(*command, "-m", "map", "qrels", "run.bars").startswith("map                   \tall\t0.5000\n")
     assert output(*command, "convert", "run.bars", "-").startswith("300 Q0 d0 1 9.5 run\n301 Q0 d1 1 8.5 run\n")
-    assert output(*command, "convert", "run.txt", "out.bars") == "note: out.bars: Bars has no tag, which was 'mine'.\n"
+    assert output(*command, "convert", "run.txt", "out.bars").splitlines() == [
+        "note: out.bars: Bars has no tag, which was 'mine'.",
+        "written: out.bars (bars)",
+    ]
     assert (tmp_path / "out.bars").read_bytes() == b"301|d1|8.5\n"
-    assert "bars (qid|docid|score)" in " ".join(output(*command, "convert", "--help").split())
+    assert "bars qid|docid|score" in " ".join(output(*command, "convert", "--help").split())
     assert "bars" in output(*command, "-T", "nothing", "qrels", "run.bars")
     assert "bars" in output(*command, "check", "--as", "nothing", "run.bars")
 

@@ -26,6 +26,7 @@ RUNNER = """
 import ast, json, sys, warnings
 
 warnings.simplefilter("error")
+warnings.filterwarnings("ignore", ".* no judgments .* not scored", UserWarning)  # of the messy data
 names = {"__name__": "__main__"}
 shown = []
 for source in json.load(sys.stdin):

@@ -31,7 +31,7 @@ def results() -> te.Results:
 pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 
 MADE: dict[str, tuple[Callable[[], Any], str]] = {
-    "Results": (lambda: te.evaluate(QRELS, RUNS[0]), "map"),
+    "Results": (lambda: te.evaluate(QRELS, RUNS[0]), "MAP"),
     "Comparison": (lambda: te.compare(QRELS, RUNS), "minilm"),
     "Board": (lambda: te.board(QRELS, RUNS), "rank"),
     "Checked": (lambda: te.check(RUNS[0]), "R130"),

@@ -423,9 +423,9 @@ def test_a_plot_is_saved_in_every_format(comparison: te.comparing.Comparison, tm
     plot.save(tmp_path / "light.html")
     assert (tmp_path / "light.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "light.svg").read_text().startswith("<svg")
-    assert "#15171b" in (tmp_path / "dark.svg").read_text()  # the ground of the dark theme
+    assert "#161618" in (tmp_path / "dark.svg").read_text()  # the ground of the dark theme, as in page.css
     assert "https://cdn" not in (tmp_path / "light.html").read_text()
-    assert json.loads((tmp_path / "dark.json").read_text())["config"]["background"] == "#15171b"
+    assert json.loads((tmp_path / "dark.json").read_text())["config"]["background"] == "#161618"
 
 
 @pytest.mark.slow

@@ -151,7 +151,7 @@ def blocks(
         if stream.ended:
             _check_unchanged(raw, state, name)
             last = bytes(buffer[lines:filled])
-            broken = columns and last and _is_cut_off(last, _last_line(buffer, lines) if lines else before)
+            broken = columns and last != b"" and _is_cut_off(last, _last_line(buffer, lines) if lines else before)
             if last and not broken:
                 buffer[filled : filled + 1] = b"\n"
                 lines = filled + 1

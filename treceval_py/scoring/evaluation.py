@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import NoneType
 from typing import Unpack, cast
 
 import numpy as np
@@ -178,7 +179,7 @@ class Evaluator:
         if not isinstance(scoring, Scoring):
             fault = f"scoring must be a te.Scoring, not {shown(scoring)}"
             raise MeasureError(fault, "Put the measures and options into one: te.Scoring(['map']).")
-        if not isinstance(reading, Reading) or reading != AS_IT_IS:
+        if not isinstance(reading, Reading) or {*map(type, reading)} != {NoneType}:
             reading = Reading.checked(reading)
         self._reading = reading
         scoring = scoring if scoring.duplicates else scoring.checked()
