@@ -350,6 +350,14 @@ def contributions(measure: str, run: str, qid: str) -> dict[str, float]:
     return adds
 
 
+@pytest.mark.parametrize("odd", [{}, {"third": {"1": {"b": 2.0, "a": 1.0}, "2": {"c": 1.0}}}])
+def test_no_run_leads_where_means_are_equal(opened: Open, tmp_path: Path, odd: dict[str, Any]) -> None:
+    qrels, good = {"1": {"a": 1}, "2": {"c": 1}}, {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}
+    made = te.compare(qrels, {"first": good, "second": good, **odd}, measures=["AP", "RR"])
+    shown = opened(written(tmp_path, te.reporting.report_payload(made)))
+    assert ("Highest MRR: first and second." if odd else "Higher MRR: equal.") in shown.text("body")
+
+
 @pytest.mark.parametrize("measure", ["map", "nDCG@10", "RR", "P@10"])
 def test_what_documents_add_is_what_the_measure_says_and_sums_to_the_difference(
     opened: Open, sample: Path, comparison: Any, measure: str

@@ -45,10 +45,13 @@ function facts(m) {
   const others = d3.range(T.data.measures.length).filter((each) => each !== m);
   if (others.length && !T.alone()) {
     const leaders = others.map((each) => {
-      const best = T.order(each)[0];
+      const {label: measure, means} = T.data.measures[each];
+      const [best, ...rest] = T.order(each);
+      const equal = rest.filter((other) => means[best] - means[other] <= 1e-12);
+      if (equal.length) return [`${measure}: `, ...(equal.length === all - 1 ? ["equal"] : runs([best, ...equal]))];
       const similar = T.similar(each, best).length;
       const how = all === 2 ? [] : [similar === 0 ? " (significantly)" : similar === all - 1 ? " (no significant difference)" : ` (${T.fmt.word(similar)} not significantly worse)`];
-      return [`${T.data.measures[each].label}: `, run(best), ...how];
+      return [`${measure}: `, run(best), ...how];
     });
     said.push(["Do other measures agree?", [all === 2 ? "Higher " : "Highest ", ...leaders.flatMap((each, i) => (i ? ["; ", ...each] : each)), "."]]);
   }
