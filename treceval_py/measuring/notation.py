@@ -359,4 +359,6 @@ def meant_by(text: str) -> str:
             return None
         return parsed and parsed[0]
 
-    return _cutoff_meant(text) or suggestion(text, read)
+    cutoff, near = _cutoff_meant(text), suggestion(text, read)
+    # A letter too many before a parameter looks like another measure with a cutoff: grbp.5, which may be rbp.5.
+    return (cutoff or near) if not (cutoff and near) or read(cutoff) == read(near) else ""
