@@ -302,6 +302,7 @@ APART = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.filterwarnings("ignore:.*no query counts, because none has a relevant document:UserWarning")
 def test_the_terms_of_a_query_add_up_to_its_value(name: str) -> None:
     for seed in range(25):
         rng = random.Random(seed)

@@ -234,6 +234,7 @@ def test_every_form_and_writer_has_the_same_queries(tmp_path: Path, pair: Pair, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.filterwarnings("ignore:.*no query counts, because none has a relevant document:UserWarning")
 def test_every_form_and_writer_has_the_same_queries_under_every_profile(tmp_path: Path, profile: str) -> None:
     @settings(AT_RANDOM, max_examples=15)
     @given(pair=pairs(), complete=st.booleans())

@@ -190,6 +190,9 @@ def test_what_has_no_place_here_is_refused_with_a_way_out(snapshot: SnapshotAsse
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
+@pytest.mark.filterwarnings(
+    "ignore::treceval_py.errors.SuspectRunWarning"
+)  # some made runs have only unjudged documents
 def test_all_measures_and_their_averages_over_random_runs() -> None:
     names = pytrec_eval.supported_measures - {"runid", "relstring"}  # texts, which it reads from memory of its own
     for seed in range(100):

@@ -639,6 +639,7 @@ QUICK = ("lightgbm", "catboost", "torchmetrics", "torchmetrics-pos", "ranx", "py
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PROFILES]
 )
+@pytest.mark.filterwarnings("ignore:.*no query counts, because none has a relevant document:UserWarning")
 def test_both_readers_and_all_ways_in_agree(
     name: str, complete: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -110,6 +110,7 @@ def check_repeated(qrels: Any, run: Any, results: te.Results) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.filterwarnings("ignore:.*no query counts, because none has a relevant document:UserWarning")
 def test_a_signature_gives_the_same_bits_again(profile: str) -> None:
     rng = random.Random(profile)
     repeated = 0
