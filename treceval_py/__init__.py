@@ -93,7 +93,7 @@ def _nearest(package: str, name: str) -> str:
 
     if package == __name__ and name in ("calc_aggregate", "iter_calc", "calc"):
         return ". Use treceval_py.evaluate(qrels, run, measures).mean"
-    if package == __name__ and import_module("treceval_py.scoring.results").is_measure(name):
+    if package == __name__ and import_module("treceval_py.measuring.notation").is_measure(name):
         return f". {name} is a measure: treceval_py.evaluate(qrels, run, [{name!r}])"
     names = {}
     for other in (package, __name__, *(f"{__name__}.{other}" for other in _PACKAGES.split())):

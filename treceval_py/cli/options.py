@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from treceval_py.comparing.outcome import Settings
 
-Callback: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Any], Any]
 
 MOST_DIGITS = 60

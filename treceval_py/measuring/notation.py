@@ -173,6 +173,14 @@ def _is_name(text: str, leaves_out: frozenset[str], names_here: Mapping[str, str
     return False
 
 
+def is_measure(name: object) -> bool:
+    """Tell whether this is a measure or the name of one."""
+    try:
+        return bool(parse_measures(name))  # type: ignore[arg-type]
+    except MeasureError:
+        return False
+
+
 def _todo(text: str) -> str:
     """Return what to do about a malformed parameter or cutoff."""
     if meant := _cutoff_meant(text):
@@ -190,13 +198,13 @@ def _cutoff_meant(text: str) -> str:
     # In brackets, a low number may be a level.
     match = re.fullmatch(r"(\w+)(?:\.|[(-](?=[5-9]|\d\d)|@(?:\w+=)?)(\d+)\)?", text)
     meant = match and f"{'F1' if match[1] == 'F' else match[1]}@{match[2]}"
-    return meant if meant and meant != text and _is_name(meant, frozenset(), _NOT_DECIDED) else ""
+    return meant if meant and meant != text and is_measure(meant) else ""
 
 
 def with_cutoff(measure: str, cutoff: object) -> str:
     """Return a measure with another cutoff; that of nDCG if it takes none."""
     asked = f"{measure.partition('@')[0]}@{cutoff}"
-    return asked if _is_name(asked, frozenset(), _NOT_DECIDED) else f"nDCG@{cutoff}"
+    return asked if is_measure(asked) else f"nDCG@{cutoff}"
 
 
 def _without_cutoff(name: str) -> bool:

@@ -112,9 +112,11 @@ def report(
 
     Examples
     --------
+    >>> import tempfile
     >>> qrels = {"1": {"a": 1}, "2": {"a": 1}}
     >>> runs = {"one": {"1": {"a": 1.0}, "2": {"b": 1.0}}, "two": {"1": {"a": 1.0}, "2": {"a": 1.0}}}
-    >>> report(qrels, runs, "/tmp/report.html", "RR")["RR"].means.tolist()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report(qrels, runs, f"{folder}/report.html", "RR")["RR"].means.tolist()
     [0.5, 1.0]
     """
     if not isinstance(path, (str, os.PathLike)):

@@ -16,6 +16,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.table import no_query
 from treceval_py.errors import EvaluationError, MeasureError, OutputError, UnknownKeyError, brief, listed
 from treceval_py.measuring import Measure, parse_measures
+from treceval_py.measuring.notation import is_measure
 from treceval_py.measuring.registry import COUNT
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.planning import Task
@@ -109,14 +110,6 @@ def place_of(names: Sequence[str], measure: str | Measure) -> int:
         wanted = parse_measures(measure)
         return next(place for place, name in enumerate(names) if parse_measures(name) == wanted)
     raise MeasureError(f"measure {brief(repr(str(measure)))} is not among these", f"Computed: {listed(names)}.")
-
-
-def is_measure(name: object) -> bool:
-    """Tell whether this is a measure or the name of one."""
-    try:
-        return bool(parse_measures(name))  # type: ignore[arg-type]
-    except MeasureError:
-        return False
 
 
 def _computed(name: str, measures: Sequence[Measure]) -> str:
