@@ -177,10 +177,6 @@ class Comparison(Outcome):
         style = Style(digits=digits, columns=columns, siunitx=siunitx)
         return render(document_of(self.sorted_for("latex", sort), style), "latex", style)
 
-    def to_markdown(self, *, digits: int | None = None) -> str:
-        """Return a GitHub-flavoured Markdown table with `digits` decimals, and an explanation of the marks."""
-        return self.to_text("markdown", digits=digits)
-
     def to_html(self, *, digits: int | None = None) -> str:
         """Return an HTML fragment: a table with `digits` decimals, and an explanation of the marks."""
         return self.to_text("html", digits=digits)
