@@ -385,10 +385,10 @@ def _grouped(
 
 def _in_order(columns: tuple[list[str], IntArray, Ids, IntArray | None], values: Any, ranks: Any) -> Columns:
     """Add values and ranks of rows to their columns by query, in the same order."""
-    *known, order = columns
+    qids, offsets, docids, order = columns
     if order is not None:
         values, ranks = values[order], None if ranks is None else ranks[order]
-    return Columns(*known, values, ranks)
+    return Columns(qids, offsets, docids, values, ranks)
 
 
 def _nested(given: Any, kind: Kind) -> Columns:

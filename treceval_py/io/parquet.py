@@ -242,7 +242,8 @@ def _opened(source: Source, value: Field) -> Iterator[_Content]:
             more = [column_of(there, field) for field in (RANK, TAG)]
             if not file.metadata.num_rows:
                 raise DataError("no rows", "Is it the right file?")
-            by_dictionary = parquet.ParquetFile(raw, metadata=file.metadata, read_dictionary=wanted[:1])
+            flat = [name for name in wanted[:1] if not pyarrow.types.is_nested(file.schema_arrow.field(name).type)]
+            by_dictionary = parquet.ParquetFile(raw, metadata=file.metadata, read_dictionary=flat)
             yield _Content(file, by_dictionary, *wanted, *more)
         except DataError as error:
             raise InputError(error.what, error.todo, file=name) from None
