@@ -31,7 +31,7 @@ MAGIC = b"PAR1"
 BATCH = 1 << 16
 """Number of rows read at a time."""
 
-RELEASING = 16
+RELEASING = 4
 """Number of batches after which the memory that pyarrow keeps in reserve, often more than it uses, is released."""
 
 
@@ -180,7 +180,7 @@ def parts_of_parquet(source: Source, value: Field) -> Iterator[Part]:
 
 
 class _Content(NamedTuple):
-    """An open Parquet file, the same read with queries in a dictionary, which is faster, and the names of its columns.
+    """An open Parquet file, the same with queries and tags in dictionaries, which is faster, and names of its columns.
 
     Columns of ranks and tags can be missing.
     """
@@ -214,7 +214,7 @@ class _Content(NamedTuple):
             return DEFAULT_TAG
         # The last group may have no rows.
         for number in reversed(range(self.file.num_row_groups)):
-            column = self.file.read_row_group(number, [self.tags]).column(0)
+            column = self.by_dictionary.read_row_group(number, [self.tags]).column(0)
             if len(column):
                 tag = column[-1].as_py()
                 return tag if isinstance(tag, str) and tag else DEFAULT_TAG
@@ -242,7 +242,8 @@ def _opened(source: Source, value: Field) -> Iterator[_Content]:
             more = [column_of(there, field) for field in (RANK, TAG)]
             if not file.metadata.num_rows:
                 raise DataError("no rows", "Is it the right file?")
-            flat = [name for name in wanted[:1] if not pyarrow.types.is_nested(file.schema_arrow.field(name).type)]
+            repeating = [name for name in (wanted[0], more[1]) if name is not None]
+            flat = [name for name in repeating if not pyarrow.types.is_nested(file.schema_arrow.field(name).type)]
             by_dictionary = parquet.ParquetFile(raw, metadata=file.metadata, read_dictionary=flat)
             yield _Content(file, by_dictionary, *wanted, *more)
         except DataError as error:
