@@ -126,13 +126,13 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
             qids = [results.qids[row] for row in part.tolist()]
             columns = [_column(results, number, part, qids, heads[number], form) for number in by_query]
             yield "".join(chain.from_iterable(zip(*columns, strict=True)))
-    for query, number, _, (cell,), _ in _rows([results], options._replace(per_query=False)):
+    for query, number, head, (cell,), _ in _rows([results], options._replace(per_query=False), heads):
         if isinstance(cell, float):
-            yield f"{heads[number]}\t{query}\t{cell:{form}}\n"
+            yield f"{head}\t{query}\t{cell:{form}}\n"
         elif cell is not None:
             quoted = isinstance(cell, str) and results.tasks[number].asked.family.per_query
             value = f"'{cell}'" if quoted else cell
-            yield f"{heads[number]}\t{query}\t{value}\n"
+            yield f"{head}\t{query}\t{value}\n"
     # As comments, so that a search for a measure at the start of a line does not find them.
     if options.signature:
         line_names = {task.asked.name: task.asked.line_name for task in results.tasks}
@@ -191,8 +191,10 @@ def _table(runs: Sequence[Results], options: Options, *, people: bool = False) -
     return Table(tuple(columns), "scores", made=signatures, breaks=breaks, naming=2 if by_query else 1)
 
 
-def _rows(runs: Sequence[Results], options: Options) -> Iterator[Row]:
+def _rows(runs: Sequence[Results], options: Options, names: Sequence[str] = ()) -> Iterator[Row]:
     """Yield the queries in byte order, the averages, and those of groups, of runs scored with the same measures.
+
+    `names` are those of the measures, if not as they were asked for.
 
     Raises
     ------
@@ -216,7 +218,7 @@ def _rows(runs: Sequence[Results], options: Options) -> Iterator[Row]:
     for name in dict.fromkeys(name for groups in parts for name in groups):
         numbers = [number for number in averaged if number not in first.texts]
         lines.append((name, [(groups[name], None) if name in groups else None for groups in parts], numbers, True))
-    names = [
+    names = names or [
         "Z" * (first.standardised and at not in first.texts) + task.asked.name for at, task in enumerate(first.tasks)
     ]
     for label, sources, numbers, mean in lines:
