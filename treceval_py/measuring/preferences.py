@@ -28,7 +28,7 @@ def _mean(shares: Sequence[float] | FloatArray) -> float:
 
 def _counts(run: JudgedPreferences, kind: str) -> list[list[tuple[float, float]]]:
     """Return the fulfilled and the possible preferences of each judgment group, by query."""
-    return [[sums(group.pairs, retrieved)[kind] for group in groups] for groups, retrieved in _queries(run)]
+    return [[sums(group, retrieved)[kind] for group in groups] for groups, retrieved in _queries(run)]
 
 
 def _totals(run: JudgedPreferences, kind: str) -> tuple[FloatArray, FloatArray]:
@@ -42,8 +42,8 @@ def _mean_over_groups(run: JudgedPreferences, kind: str) -> FloatArray:
 
 
 def _mean_over_pairs(run: JudgedPreferences, kind: str) -> FloatArray:
-    shares = (pair_shares(groups, retrieved)[kind] for groups, retrieved in _queries(run))
-    return np.array([_mean(of_query) for of_query in shares], dtype=np.float64)
+    shares = [pair_shares(groups, retrieved)[kind] for groups, retrieved in _queries(run)]
+    return ratio(*np.reshape(shares, (-1, 2)).T)
 
 
 def _balanced_over_groups(run: JudgedPreferences, which: int) -> FloatArray:
