@@ -9,10 +9,10 @@ one. In a *partial* group, the preferences of its sub-groups are combined and cl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress, groupby
 from operator import attrgetter
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from treceval_py.data.preferences import Preference, Preferences
 from treceval_py.data.ranking import FLOAT32, FLOAT64, PLAIN, Ranking, arranged, documents, limit_of, order_of
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
+
+T = TypeVar("T")
 
 PairCounts = tuple[float, float]
 """Preferences fulfilled by the ranking, and possible."""
@@ -70,23 +72,33 @@ class JudgedPreferences(NamedTuple):
         The groups of each query, in byte order.
     tag : str
         The run's tag.
+    made : dict
+        What `once` returned.
     """
 
     qids: tuple[str, ...]
     retrieved: IntArray
     groups: tuple[list[GroupPreferences], ...]
-    tag: str = ""
+    tag: str
+    made: dict[object, Any]
 
     @property
     def num_queries(self) -> int:
         """The number of queries, Q."""
         return len(self.qids)
 
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """Return what `make` returns, called only the first time that `key` is given."""
+        if key not in self.made:
+            self.made[key] = make()
+        made: T = self.made[key]
+        return made
+
     def select(self, keep: BoolArray) -> JudgedPreferences:
         """Return the judged preferences of the queries selected by ``keep`` (Q,)."""
         kept = keep.tolist()
         groups = tuple(compress(self.groups, kept))
-        return JudgedPreferences(tuple(compress(self.qids, kept)), self.retrieved[keep], groups, self.tag)
+        return JudgedPreferences(tuple(compress(self.qids, kept)), self.retrieved[keep], groups, self.tag, {})
 
 
 def judge_preferences(
@@ -139,7 +151,7 @@ def judge_preferences(
         gather = _Gatherer(preferences.name, qid, names, {docid: number for number, docid in enumerate(names)})
         by_group = groupby(sorted(lines, key=attrgetter("group")), attrgetter("group"))
         groups.append([gather.group(list(of_group)) for _, of_group in by_group])
-    return JudgedPreferences(qids, retrieved, tuple(groups), run.tag)
+    return JudgedPreferences(qids, retrieved, tuple(groups), run.tag, {})
 
 
 class _Gatherer(NamedTuple):
