@@ -187,7 +187,7 @@ class Qrels(Table[int]):
     @cached_property
     def ideal(self) -> Ideal:
         """All judgments in the order of the best possible ranking; cached."""
-        qids = self.qids if "".join(self.qids).isascii() else list(map(encode, self.qids))
+        qids: Sequence[Any] = self.qids if "".join(self.qids).isascii() else list(map(encode, self.qids))
         places, named = np.arange(len(qids), dtype=np.int64), self.qids
         rows = place = places
         if not all(map(lt, qids, islice(qids, 1, None))):

@@ -32,7 +32,7 @@ def _counts(run: JudgedPreferences, kind: str) -> tuple[FloatArray, FloatArray]:
 def _added(run: JudgedPreferences, values: FloatArray) -> FloatArray:
     """Add up the values of each query's groups, (G,), one after the other. (Q,)."""
     query = np.repeat(np.arange(run.num_queries), list(map(len, run.groups)))
-    return np.bincount(query, weights=values, minlength=run.num_queries)
+    return np.bincount(query, weights=values, minlength=run.num_queries).astype(np.float64, copy=False)
 
 
 def _totals(run: JudgedPreferences, kind: str) -> tuple[FloatArray, FloatArray]:
