@@ -25,13 +25,14 @@ from syrupy.assertion import SnapshotAssertion
 from treceval_py import Qrels, Run
 from treceval_py.data import JudgmentGroups, Preference, Preferences
 from treceval_py.data.ranking import Ranking
-from treceval_py.judging import JudgedRun, judge
+from treceval_py.judging import JudgedRun, judge, preferences
 from treceval_py.judging.judged import JudgedGroups
 from treceval_py.judging.locating import assemble, judge_groups, locate
 from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
 from treceval_py.measuring import FAMILIES, Family, declare, parse_measures
 from treceval_py.measuring.documentation import documentation, sections
 from treceval_py.measuring.parameters import PARAMETERS
+from treceval_py.measuring.preferences import preference_mean_over_pairs
 from treceval_py.measuring.registry import TEXT
 from treceval_py.scoring.pytrec import takes_qrels
 
@@ -407,3 +408,12 @@ def test_a_rule_that_is_not_known_is_refused(snapshot: SnapshotAssertion) -> Non
     qrels, run = Qrels({"1": {"a": 1}}), Run({"1": {"a": 1.0}})
     wrong: list[dict[str, Any]] = [{"order": "rang"}, {"ties": "asc"}, {"score_type": "float16"}]
     assert [refusal(judge, qrels, run, **option) for option in wrong] == snapshot
+
+
+def test_pairs_of_many_documents_are_compared_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Both groups prefer x to y; one prefers x to z, and y to z, and the other the reverse.
+    judged = preferences.preferred("x y", "x y z", "z x y")
+    values = [preference_mean_over_pairs(judged).tolist()]
+    monkeypatch.setattr(preferences, "CELLS", 1)  # a document at a time
+    values.append(preference_mean_over_pairs(judged._replace(made={})).tolist())
+    assert values == [[(1 + 0.5 + 0.5) / 3]] * 2

@@ -37,10 +37,11 @@ from readers import use_reader
 from sanitizer import Case
 
 from treceval_py.data.columns import QRELS, RUN, Layout
-from treceval_py.data.ids import Ids, decode
+from treceval_py.data.ids import Ids, decode, firsts_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
+from treceval_py.data.table import MANY
 from treceval_py.diagnosis.signs import Lists, Seen, look
 from treceval_py.errors import DataError, InputError
 from treceval_py.io import source
@@ -1382,3 +1383,16 @@ def test_ids_with_a_comparison_of_their_own_count_by_their_text() -> None:
 def test_numpys_ids_are_plain() -> None:
     run = {np.str_("1"): {np.str_("a"): 1.0}}
     assert _scan.judge_nested({"1": {"a": 1}}, run, False, -1, False)[-1] == []
+
+
+@pytest.mark.parametrize("many", [MANY - 1, MANY])
+def test_rows_of_queries_are_those_of_a_dictionary(many: int) -> None:
+    qids = [f"{'é' * (number % 3)}{number}" for number in range(many)]
+    table = Qrels.from_columns(qids, np.arange(many + 1), Ids.from_text(["d"] * many), np.ones(many, dtype=np.int64))
+    sought = [*qids[5:9], "", "x", qids[-1], qids[0], "1\udcff", *reversed(qids)]
+    assert table.rows_of(sought).tolist() == [{qid: row for row, qid in enumerate(qids)}.get(qid, -1) for qid in sought]
+
+
+@given(st.lists(st.sampled_from(["", "a", "aa", "b", "é", "\udcff"])))
+def test_firsts_are_where_an_id_first_occurs(ids: list[str]) -> None:
+    assert firsts_of(ids).tolist() == list(map(ids.index, ids))

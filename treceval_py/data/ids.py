@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
@@ -164,6 +164,17 @@ class Ids(Sequence[str]):
         return self.buffer == other.buffer and np.array_equal(self.offsets, other.offsets)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def firsts_of(ids: Sequence[str]) -> IntArray:
+    """Return for each id the row where it first occurs. (D,)."""
+    compiled = scanner()
+    if compiled is None:
+        rows: dict[str, int] = {}
+        return np.fromiter(map(rows.setdefault, ids, count()), dtype=np.int64, count=len(ids))
+    column = Ids.from_text(ids)
+    firsts: IntArray = compiled.index(column.buffer, column.offsets)[0]
+    return firsts
 
 
 def repeated(docids: Ids, offsets: IntArray) -> tuple[int, int, int] | None:

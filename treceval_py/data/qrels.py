@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
+from itertools import islice
+from operator import lt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -185,17 +187,19 @@ class Qrels(Table[int]):
     @cached_property
     def ideal(self) -> Ideal:
         """All judgments in the order of the best possible ranking; cached."""
-        qids = self.qids if "".join(self.qids).isascii() else list(map(encode, self.qids))
-        ranked = sorted(range(len(qids)), key=qids.__getitem__)
-        rows, places = np.array(ranked, dtype=np.int64), np.arange(len(qids))
-        place = np.empty_like(rows)
-        place[rows] = places
+        qids: Sequence[Any] = self.qids if "".join(self.qids).isascii() else list(map(encode, self.qids))
+        places, named = np.arange(len(qids), dtype=np.int64), self.qids
+        rows = place = places
+        if not all(map(lt, qids, islice(qids, 1, None))):
+            ranked = sorted(range(len(qids)), key=qids.__getitem__)
+            rows, place = np.array(ranked, dtype=np.int64), np.empty_like(places)
+            place[rows] = places
+            named = tuple([self.qids[row] for row in ranked])
         sizes = self.offsets[1:] - self.offsets[:-1]
         # ~rel falls as rel grows and, unlike -rel, exists for the lowest 64-bit integer.
         order = np.lexsort((~self.rels, place.repeat(sizes)))
         sizes = sizes[rows]
         rank = np.arange(1, len(order) + 1) - (sizes.cumsum() - sizes).repeat(sizes)
-        named = tuple([self.qids[row] for row in ranked])
         return Ideal(rows, rows.repeat(sizes), rank, self.rels[order], places.repeat(sizes), named)
 
     def widened(self, qids: Sequence[str]) -> Qrels:

@@ -34,11 +34,12 @@ class Block(NamedTuple):
     lines: Sequence[int]
     name: str
 
-    def stretches(self) -> IntArray:
-        """Return the rows where the first column changes, and the number of rows: 0, …, D."""
-        queries = self.columns[0]
-        changes = np.fromiter(map(ne, queries, islice(queries, 1, None)), dtype=np.bool_, count=len(queries) - 1)
-        return np.concatenate([[0], np.flatnonzero(changes) + 1, [len(queries)]]).astype(np.int64)
+    def stretches(self, fields: int = 1) -> IntArray:
+        """Return the rows where one of the first columns changes, and the number of rows: 0, …, D."""
+        changes = np.zeros(len(self.lines) - 1, dtype=np.bool_)
+        for column in self.columns[:fields]:
+            changes |= np.fromiter(map(ne, column, islice(column, 1, None)), dtype=np.bool_, count=len(changes))
+        return np.concatenate([[0], np.flatnonzero(changes) + 1, [len(self.lines)]]).astype(np.int64)
 
     def numbers(self, field: int, kind: str, *, nan: bool = False) -> FloatArray:
         """Return a field as float64, parsed as `float` does, but without underscores, and NaN only if allowed."""

@@ -9,14 +9,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
 from treceval_py.data.columns import COLBERT, MSMARCO, RUN, TEVATRON, Layout
-from treceval_py.data.ids import Ids, decode, encode, quoted, repeated
+from treceval_py.data.ids import Ids, decode, encode, firsts_of, quoted, repeated
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import InputError, RepeatedDocumentError
@@ -280,11 +280,14 @@ class Rows:
         self.name = name
         self.count = 0
         self._parts: list[Part] = []
+        self._qids: list[str] = []
         self._starts: list[int] = []
 
     def add(self, part: Part) -> None:
         """Add the rows of a part."""
-        self._parts.append(part)
+        self._parts.append(part._replace(qids=[], queries=part.queries + len(self._qids)))
+        if part.qids:
+            self._qids += decode(b"\n".join(part.qids)).split("\n")  # faster than one by one
         self._starts.append(self.count)
         self.count += int(part.starts[-1])
 
@@ -333,15 +336,13 @@ class Rows:
     def _grouped(self, *, last: bool = False, checked: bool = False) -> Grouping:
         """Return the rows by query; documents that occur twice are refused, or have only their last row."""
         lengths = np.concatenate([np.diff(part.starts) for part in self._parts])
-        numbers: dict[bytes, int] = {}
-        stretches: list[IntArray] = []
-        for part in self._parts:
-            here = np.array([numbers.setdefault(qid, len(numbers)) for qid in part.qids], dtype=np.int64)
-            stretches.append(here[part.queries])
-        queries = np.concatenate(stretches)
-        columns = [part.docids for part in self._parts]
-        docids = columns[0] if len(columns) == 1 else Ids.concatenate(columns)
-        grouping = by_query([decode(qid) for qid in numbers], queries, lengths, docids)
+        qids, queries, docids = self._qids, self._parts[0].queries, self._parts[0].docids
+        if len(self._parts) > 1:
+            firsts, queries = firsts_of(qids), np.concatenate([part.queries for part in self._parts])
+            new = firsts == np.arange(len(qids))
+            qids, queries = list(compress(qids, new)), (np.cumsum(new) - 1)[firsts[queries]]
+            docids = Ids.concatenate([part.docids for part in self._parts])
+        grouping = by_query(qids, queries, lengths, docids)
         if last:
             return _last_rows(grouping)
         if checked and (twice := self.repetition(grouping)) is not None:

@@ -7,6 +7,7 @@ Also the two other kinds of judgments that trec_eval reads: groups of judgments 
 from __future__ import annotations
 
 import os
+from itertools import pairwise, repeat
 
 from treceval_py._types import Source
 from treceval_py.data.columns import GRADED_PREFERENCES, PREFERENCES, QRELS, QRELS_GROUPS, RUN
@@ -81,12 +82,17 @@ def read_judgment_groups(source: Source | None = None, *, text: str | None = Non
     groups: dict[str, dict[bytes, dict[bytes, int]]] = {}
     for block in read_blocks(given, QRELS_GROUPS):
         rels = block.integers(3, "judgment").tolist()
-        for qid, group, docid, rel, line in zip(*block.columns[:3], rels, block.lines, strict=True):
-            judged = groups.setdefault(decode(qid), {}).setdefault(group, {})
-            if docid in judged:
-                twice = f"group {quoted(group)} judges document {quoted(docid)} twice for query {quoted(qid)}"
-                raise InputError(twice, "Keep one of the two lines.", file=name, line=line)
-            judged[docid] = rel
+        qids, names, docids = block.columns[:3]
+        for start, stop in pairwise(block.stretches(2).tolist()):
+            judged = groups.setdefault(decode(qids[start]), {}).setdefault(names[start], {})
+            new = dict(zip(docids[start:stop], rels[start:stop], strict=True))
+            if len(new) < stop - start or not judged.keys().isdisjoint(new):
+                known = [*judged, *docids[start:stop]]
+                row = next(row for row in range(start, stop) if docids[row] in known[: len(judged) + row - start])
+                group, docid, qid = quoted(names[row]), quoted(docids[row]), quoted(qids[row])
+                twice = f"group {group} judges document {docid} twice for query {qid}"
+                block.refuse(row, twice, "Keep one of the two lines.")
+            judged.update(new)
     return JudgmentGroups(groups, name=name)
 
 
@@ -123,8 +129,9 @@ def read_preferences(source: Source | None = None, *, subgroups: bool = True, te
     lines: dict[str, list[Preference]] = {}
     for block in read_blocks(given, layout):
         levels = block.numbers(len(layout.fields) - 1, "level").tolist()
-        for row, level in enumerate(levels):
-            qid, group, *subgroup, docid = (column[row] for column in block.columns[:-1])
-            of_query = lines.setdefault(decode(qid), [])
-            of_query.append(Preference(group, subgroup[0] if subgroups else b"", docid, level, block.lines[row]))
+        qids, group, *subgroup, docid = block.columns[:-1]
+        fields = zip(group, subgroup[0] if subgroup else repeat(b""), docid, levels, block.lines, strict=False)
+        judged = list(map(Preference._make, fields))
+        for start, stop in pairwise(block.stretches().tolist()):
+            lines.setdefault(decode(qids[start]), []).extend(judged[start:stop])
     return Preferences(lines, name=name_of(given))

@@ -190,12 +190,12 @@ class JudgedRun:
         unjudged = hits.rel < 0
         at = np.flatnonzero(relevant)
         query = hits.query[at]
+        first = np.searchsorted(hits.query, np.arange(len(self.qids)))[query]
         # For each kind of document: the number above each row, minus the number above the first row of its query.
-        before = np.zeros((3, len(relevant) + 1), dtype=np.int64)
-        np.cumsum([relevant, ~relevant & ~unjudged, unjudged], axis=1, out=before[:, 1:])
-        nth, nonrelevant, negative = (
-            before[:, at] - before[:, np.searchsorted(hits.query, np.arange(len(self.qids)))[query]]
-        )
+        nth, nonrelevant, negative = [
+            (before := np.append(0, np.cumsum(kind)))[at] - before[first]
+            for kind in (relevant, ~relevant & ~unjudged, unjudged)
+        ]
         made[key] = relevant_hits = Found(query, hits.rank[at], nth + 1, nonrelevant, negative)
         return relevant_hits
 

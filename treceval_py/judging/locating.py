@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from numbers import Integral
 from types import NoneType
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 
 from treceval_py._types import Data, FloatArray, IntArray
 from treceval_py.data.groups import JudgmentGroups
-from treceval_py.data.ids import encode, shown
+from treceval_py.data.ids import Ids, encode, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import (
     FLOAT32,
@@ -282,7 +282,7 @@ def _best_of_retrieved(parts: Sequence[Located], place: IntArray) -> Hits:
     query = place[hits.query]
     order = np.lexsort((~hits.rel, query))
     query = query[order]
-    return Hits(query, np.arange(1, len(order) + 1) - np.searchsorted(query, query), hits.rel[order])
+    return Hits(query, _nth(query), hits.rel[order])
 
 
 def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
@@ -453,46 +453,51 @@ def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, ran
     qids = sorted((qid for qid in groups.qids if complete or qid in run), key=encode)
     if not ranking.plain:
         run, ranking = arranged(run, ranking), Ranking(judged_only=ranking.judged_only, depth=ranking.depth)
-    hits: list[Hits] = []
-    ideals: list[Hits] = []
-    query: list[int] = []  # the query of each group
-    num_ret: list[int] = []
-    judged: list[tuple[int, int, int, int, int]] = []
-    for number, qid in enumerate(qids):
-        row = run.row_of(qid)
-        docids, scores = ([], np.zeros(0)) if row is None else documents(run, row, ranking.score_type)
-        of_groups = groups.groups[qid].values()
-        ranks = _ranks_of(docids, scores, of_groups, ranking)
-        numbers = {docid: at for at, docid in enumerate(sorted(set().union(*of_groups)))}
-        for judgments in of_groups:
-            rank, rel, kept = _judge_documents(docids, scores, judgments, limit_of(ranking.depth), ranking.judged_only)
-            group = len(query)
-            hits.append(Hits(np.full(len(rank), group, dtype=np.int64), rank, rel))
-            labels = np.array(sorted(judgments.values(), reverse=True), dtype=np.int64)
-            ideal_of = np.full(len(labels), group, dtype=np.int64)
-            ideals.append(Hits(ideal_of, np.arange(1, len(labels) + 1), labels))
-            judged += [(number, numbers[doc], group, ranks.get(doc, 0), label) for doc, label in judgments.items()]
-            query.append(number)
-            num_ret.append(kept)
-    best, counts = Hits.concatenate(ideals), np.array(num_ret, dtype=np.int64)
-    rankings = JudgedRun(tuple([qids[number] for number in query]), Hits.concatenate(hits), best, counts, run.tag)
-    by_query, document, by_group, ranks_there, rels = np.array(sorted(judged), dtype=np.int64).reshape(-1, 5).T
-    table = GroupJudgments(by_query, by_group, document, ranks_there, rels)
-    return JudgedGroups(tuple(qids), np.array(query, dtype=np.int64), rankings, table)
-
-
-def _ranks_of(
-    docids: Sequence[bytes], scores: FloatArray, of_groups: Iterable[dict[bytes, int]], ranking: Ranking
-) -> dict[bytes, int]:
-    """Return the ranks of the documents that any group judged."""
-    every = {docid: 1 for judgments in of_groups for docid, label in judgments.items() if label >= 0}
-    rows = np.array([row for row, docid in enumerate(docids) if docid in every], dtype=np.int64)
-    ranks = _ranks(docids, scores, rows)
-    within = ranks <= limit_of(ranking.depth)
-    rows, ranks = rows[within], ranks[within]
+    sets = [list(groups.groups[qid].values()) for qid in qids]
+    # The documents that any group of a query judged are looked up once, labelled with their numbers in the query.
+    pools = [sorted(set[bytes]().union(*of_query)) for of_query in sets]
+    starts = np.cumsum([0, *map(len, pools)])
+    numbers = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
+    pooled = Qrels.from_columns(qids, starts, Ids.from_bytes(list(chain.from_iterable(pools))), numbers)
+    located = locate(pooled, run, ranking._replace(judged_only=False))
+    hits, there = located.hits, located.rows >= 0
+    num_ret, rank_of = np.zeros(len(qids), dtype=np.int64), np.zeros(len(numbers), dtype=np.int64)
+    num_ret[located.rows[there]] = located.num_ret[there]
+    rank_of[starts[hits.query] + hits.rel] = hits.rank
+    # One row for each judgment of a group.
+    of_group, every = np.repeat(np.arange(len(sets)), list(map(len, sets))), list(chain.from_iterable(sets))
+    group = np.repeat(np.arange(len(every)), list(map(len, every)))
+    rel = np.array([label for judged in every for label in judged.values()], dtype=np.int64)
+    places: list[int] = []
+    for start, pool, of_query in zip(starts.tolist(), pools, sets, strict=False):
+        places += map(dict(zip(pool, range(start, start + len(pool)), strict=True)).__getitem__, chain(*of_query))
+    place, query = np.array(places, dtype=np.int64), of_group[group]
+    rank = rank_of[place]
+    found = np.flatnonzero((rank > 0) & (rel >= 0) if ranking.judged_only else rank > 0)
+    found = found[np.lexsort((rank[found], group[found]))]
+    hits, counts = Hits(group[found], rank[found], rel[found]), num_ret[of_group]
+    # Ranks of the judgments, unlike those of hits, are without documents that no group labels 0 or more.
+    labelled = np.unique(place[rel >= 0])
+    shown_at = np.zeros_like(rank_of)
+    shown_at[labelled] = rank_of[labelled]
     if ranking.judged_only:
-        ranks = np.argsort(np.argsort(ranks)) + 1
-    return {docids[row]: rank for row, rank in zip(rows.tolist(), ranks.tolist(), strict=True)}
+        hits = hits._replace(rank=_nth(hits.query))
+        counts = np.bincount(hits.query, minlength=len(every)).astype(np.int64)
+        labelled = labelled[rank_of[labelled] > 0]
+        of_query_at = np.searchsorted(starts, labelled, side="right")
+        labelled = labelled[np.lexsort((rank_of[labelled], of_query_at))]
+        shown_at[labelled] = _nth(np.sort(of_query_at))
+    best = np.lexsort((~rel, group))
+    ideal = Hits(group, _nth(group), rel[best])
+    rankings = JudgedRun(tuple([qids[number] for number in of_group.tolist()]), hits, ideal, counts, run.tag)
+    order = np.lexsort((group, place))
+    columns = query, group, numbers[place], shown_at[place], rel
+    return JudgedGroups(tuple(qids), of_group, rankings, GroupJudgments(*(column[order] for column in columns)))
+
+
+def _nth(groups: IntArray) -> IntArray:
+    """Return the position of each row in its group, from 1; rows are sorted by group. (N,)."""
+    return np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
 
 
 def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:

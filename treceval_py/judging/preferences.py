@@ -9,19 +9,21 @@ one. In a *partial* group, the preferences of its sub-groups are combined and cl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress, groupby
 from operator import attrgetter
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py._types import BoolArray, IntArray
 from treceval_py.data.ids import encode, quoted
 from treceval_py.data.preferences import Preference, Preferences
 from treceval_py.data.ranking import FLOAT32, FLOAT64, PLAIN, Ranking, arranged, documents, limit_of, order_of
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
+
+T = TypeVar("T")
 
 PairCounts = tuple[float, float]
 """Preferences fulfilled by the ranking, and possible."""
@@ -32,20 +34,29 @@ class GroupPreferences(NamedTuple):
 
     Attributes
     ----------
-    pairs : (N, N) int array
-        ``pairs[x, y]`` is the number of times x is preferred to y.
-    simple : bool
-        Whether the group has one sub-group.
-    classes : list of list of int
-        For a simple group, its documents by descending level, ascending within a level; empty for a partial group.
     documents : list of (number, level)
         The documents with their levels: one per line for a simple group, each once for a partial group.
+    classes : list of int arrays
+        For a simple group, its documents by descending level, ascending within a level; empty for a partial group.
+    level, weight : (N,) int arrays
+        For a simple group, the number of the class of each document, and of its lines; 0 for others.
+    preferred : (N, N) bool array or None
+        For a partial group, whether x is preferred to y.
     """
 
-    pairs: IntArray
-    simple: bool
-    classes: list[list[int]]
     documents: list[tuple[int, float]]
+    classes: list[IntArray]
+    level: IntArray
+    weight: IntArray
+    preferred: BoolArray | None = None
+
+    def between(self, start: int, stop: int) -> tuple[IntArray, IntArray]:
+        """Return how often documents from ``start`` to ``stop`` are preferred to, and less than, those from there."""
+        if self.preferred is not None:
+            ahead, behind = self.preferred[start:stop, start:], self.preferred[start:, start:stop].T
+            return ahead.astype(np.int64), behind.astype(np.int64)
+        level, times = self.level[start:stop, None], self.weight[start:stop, None] * self.weight[start:]
+        return times * (level < self.level[start:]), times * (level > self.level[start:])
 
 
 class JudgedPreferences(NamedTuple):
@@ -61,23 +72,33 @@ class JudgedPreferences(NamedTuple):
         The groups of each query, in byte order.
     tag : str
         The run's tag.
+    made : dict
+        What `once` returned.
     """
 
     qids: tuple[str, ...]
     retrieved: IntArray
     groups: tuple[list[GroupPreferences], ...]
-    tag: str = ""
+    tag: str
+    made: dict[object, Any]
 
     @property
     def num_queries(self) -> int:
         """The number of queries, Q."""
         return len(self.qids)
 
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """Return what `make` returns, called only the first time that `key` is given."""
+        if key not in self.made:
+            self.made[key] = make()
+        made: T = self.made[key]
+        return made
+
     def select(self, keep: BoolArray) -> JudgedPreferences:
         """Return the judged preferences of the queries selected by ``keep`` (Q,)."""
         kept = keep.tolist()
         groups = tuple(compress(self.groups, kept))
-        return JudgedPreferences(tuple(compress(self.qids, kept)), self.retrieved[keep], groups, self.tag)
+        return JudgedPreferences(tuple(compress(self.qids, kept)), self.retrieved[keep], groups, self.tag, {})
 
 
 def judge_preferences(
@@ -130,7 +151,7 @@ def judge_preferences(
         gather = _Gatherer(preferences.name, qid, names, {docid: number for number, docid in enumerate(names)})
         by_group = groupby(sorted(lines, key=attrgetter("group")), attrgetter("group"))
         groups.append([gather.group(list(of_group)) for _, of_group in by_group])
-    return JudgedPreferences(qids, retrieved, tuple(groups), run.tag)
+    return JudgedPreferences(qids, retrieved, tuple(groups), run.tag, {})
 
 
 class _Gatherer(NamedTuple):
@@ -157,13 +178,13 @@ class _Gatherer(NamedTuple):
                 self._refuse(line, f"document {quoted(line.docid)} has two levels")
             classes.setdefault(line.level, []).append(self.number[line.docid])
         levels = sorted(classes, reverse=True)
-        ordered = [sorted(classes[level]) for level in levels]
-        pairs = np.zeros((len(self.names), len(self.names)), dtype=np.int64)
-        for above, better in enumerate(ordered):
-            below = [document for worse in ordered[above + 1 :] for document in worse]
-            np.add.at(pairs, np.ix_(better, below), 1)
-        held = [(document, level) for level, members in zip(levels, ordered, strict=True) for document in members]
-        return GroupPreferences(pairs, True, ordered, held)
+        ordered = [np.sort(np.array(classes[level], dtype=np.int64)) for level in levels]
+        held = np.concatenate(ordered)
+        grade, every = np.repeat(np.arange(len(levels)), list(map(len, ordered))), held.tolist()
+        number_of_class = np.zeros(len(self.names), dtype=np.int64)
+        number_of_class[held] = grade
+        documents = list(zip(every, map(levels.__getitem__, grade.tolist()), strict=True))
+        return GroupPreferences(documents, ordered, number_of_class, np.bincount(held, minlength=len(self.names)))
 
     def _partial(self, lines: list[Preference]) -> GroupPreferences:
         # trec_eval reads lines in this order; a document's level is the last one read.
@@ -184,7 +205,7 @@ class _Gatherer(NamedTuple):
                 for worse in ordered[above + 1 :]:
                     preferred[np.ix_(better, worse)] = True
         for between in range(len(self.names)):  # Warshall's closure
-            preferred |= preferred[:, between, None] & preferred[between]
+            preferred[preferred[:, between]] |= preferred[between]
         itself = np.flatnonzero(preferred.diagonal())
         both = np.argwhere(np.triu(preferred & preferred.T, 1))
         if len(both):
@@ -192,16 +213,17 @@ class _Gatherer(NamedTuple):
             self._refuse(lines[0], f"documents {one} and {other} are each preferred to the other")
         if len(itself):
             self._refuse(lines[0], f"document {quoted(self.names[itself[0]])} has two levels in a sub-group")
-        return GroupPreferences(preferred.astype(np.int64), False, [], sorted(level_of.items()))
+        nowhere = np.zeros(0, dtype=np.int64)
+        return GroupPreferences(sorted(level_of.items()), [], nowhere, nowhere, preferred)
 
 
-def sums(pairs: IntArray, retrieved: int) -> dict[str, PairCounts]:
+def sums(group: GroupPreferences, retrieved: int) -> dict[str, PairCounts]:
     """Count the fulfilled and the possible preferences, by which of their documents were retrieved.
 
     Parameters
     ----------
-    pairs : (N, N) int array
-        The number of times x is preferred to y.
+    group : GroupPreferences
+        The preferences.
     retrieved : int
         v; smaller numbers belong to retrieved documents.
 
@@ -211,6 +233,9 @@ def sums(pairs: IntArray, retrieved: int) -> dict[str, PairCounts]:
         ``ret``: both documents retrieved; ``imp``: at least one; ``all``: any. A preference for a retrieved document
         over one that was not retrieved counts as fulfilled.
     """
+    pairs = group.preferred
+    if pairs is None:
+        return _sums_of_classes(group.classes, retrieved)
     both = pairs[:retrieved, :retrieved]
     fulfilled_ret, possible_ret = float(np.triu(both, 1).sum()), float(both.sum())
     fulfilled_one = float(pairs[:retrieved, retrieved:].sum())
@@ -222,6 +247,28 @@ def sums(pairs: IntArray, retrieved: int) -> dict[str, PairCounts]:
     }
 
 
+def _sums_of_classes(classes: Sequence[IntArray], retrieved: int) -> dict[str, PairCounts]:
+    """Count as `sums` does, the documents of higher classes being preferred to those of lower ones."""
+    fulfilled, one, possible, missed, neither = 0, 0, 0, 0, 0
+    # Of the documents of higher classes: each of the retrieved ones, and the number of the others.
+    better, beyond = np.zeros(retrieved, dtype=np.int64), 0
+    for members in classes:
+        inside, above = members[members < retrieved], np.cumsum(better)
+        outside, total = len(members) - len(inside), int(better.sum())
+        fulfilled += int(above[inside].sum())
+        one += total * outside
+        possible += total * len(inside)
+        missed += beyond * len(inside)
+        neither += beyond * outside
+        np.add.at(better, inside, 1)
+        beyond += outside
+    return {
+        "ret": (float(fulfilled), float(possible)),
+        "imp": (float(fulfilled + one), float(possible + one + missed)),
+        "all": (float(fulfilled + one), float(possible + one + missed + neither)),
+    }
+
+
 def balanced(group: GroupPreferences, retrieved: int) -> tuple[PairCounts, PairCounts]:
     """Count preferences with equal numbers of relevant and non-relevant documents, as trec_eval's Rnonrel does.
 
@@ -230,9 +277,10 @@ def balanced(group: GroupPreferences, retrieved: int) -> tuple[PairCounts, PairC
     tuple of PairCounts
         Fulfilled and possible preferences over all documents, and over the retrieved ones.
     """
+    pairs = group.preferred
     relevant = [document for document, level in group.documents if level > 0]
-    others = [document for document, level in group.documents if (level <= 0 if group.simple else level == 0)]
-    counts = sums(group.pairs, retrieved)
+    others = [document for document, level in group.documents if (level <= 0 if pairs is None else level == 0)]
+    counts = sums(group, retrieved)
     relevant_ret, others_ret = (sum(document < retrieved for document in some) for some in (relevant, others))
 
     def padded(counted: PairCounts, spare: int) -> PairCounts:
@@ -245,52 +293,58 @@ def balanced(group: GroupPreferences, retrieved: int) -> tuple[PairCounts, PairC
         everything = _recounted(group, retrieved, len(relevant), len(relevant))
     if relevant_ret >= others_ret:
         return everything, padded(counts["ret"], relevant_ret - others_ret)
-    of_retrieved = GroupPreferences(
-        group.pairs[:retrieved, :retrieved],
-        group.simple,
-        [[document for document in members if document < retrieved] for members in group.classes],
-        [(document, level) for document, level in group.documents if document < retrieved],
+    of_retrieved = group._replace(
+        documents=[(document, level) for document, level in group.documents if document < retrieved],
+        classes=[members[members < retrieved] for members in group.classes],
+        preferred=None if pairs is None else pairs[:retrieved, :retrieved],
     )
     return everything, _recounted(of_retrieved, retrieved, relevant_ret, len(relevant))
 
 
 def _recounted(group: GroupPreferences, retrieved: int, tail: int, limit: int) -> PairCounts:
     """Count preferences with a limited number of non-relevant documents, as trec_eval does."""
-    if not group.simple:
+    if group.preferred is not None:
         zeros = [document for document, level in group.documents if level == 0]
-        kept = np.ones(len(group.pairs), dtype=bool)
+        kept = np.ones(len(group.preferred), dtype=bool)
         kept[zeros[limit:]] = False
-        x, y = np.nonzero(group.pairs * np.outer(kept, kept))
+        x, y = np.nonzero(group.preferred & np.outer(kept, kept))
         return float(((x < y) & (x < retrieved)).sum()), float(len(x))
-    fulfilled, possible = 0, 0
     *upper, last = group.classes
-    pairs: list[tuple[Sequence[int], Sequence[int]]] = [
-        (better, worse) for above, better in enumerate(upper) for worse in upper[above + 1 :]
-    ]
+    fulfilled, possible = _sums_of_classes(upper, retrieved)["all"]
     # The last class is also compared with itself. trec_eval computes this, though it was hardly intended.
-    pairs += [(members, last[:tail]) for members in group.classes]
-    for better, worse in pairs:
-        possible += len(better) * len(worse)
-        fulfilled += sum(x < y and x < retrieved for x in better for y in worse)
-    return float(fulfilled), float(possible)
+    every, last = np.sort(np.concatenate(group.classes)), last[:tail]
+    above = np.searchsorted(every[every < retrieved], last)
+    return fulfilled + float(above.sum()), possible + float(len(every) * len(last))
 
 
-def pair_shares(groups: Sequence[GroupPreferences], retrieved: int) -> dict[str, FloatArray]:
-    """Return the fulfilled share of each unordered pair of documents with a preference.
+CELLS = 1 << 18
+"""Number of pairs of documents compared at a time."""
+
+
+def pair_shares(groups: Sequence[GroupPreferences], retrieved: int) -> dict[str, PairCounts]:
+    """Add up the fulfilled shares of all unordered pairs of documents with a preference.
 
     Returns
     -------
     dict
-        As for `sums`; each value is a float array of shares, to be summed and divided by its length.
+        As for `sums`; each value is the sum of shares, added one after the other, and the number of pairs.
     """
-    total = sum((group.pairs for group in groups[1:]), start=groups[0].pairs)
-    x, y = np.nonzero(np.triu(total + total.T, 1))
-    share = total[x, y] / (total[x, y] + total[y, x])
-    return {
-        "ret": share[y < retrieved],
-        "imp": share[x < retrieved],
-        "all": np.where(x < retrieved, share, 0.0),
-    }
+    if len(groups) == 1 and groups[0].preferred is None:  # the share of each pair is 0 or 1
+        return _sums_of_classes(list(map(np.unique, groups[0].classes)), retrieved)
+    total, number = {"ret": 0.0, "imp": 0.0}, {"ret": 0, "imp": 0, "all": 0}
+    first = groups[0]
+    size = len(first.level) if first.preferred is None else len(first.preferred)
+    for start in range(0, size, max(1, CELLS // size)):
+        blocks = [group.between(start, start + max(1, CELLS // size)) for group in groups]
+        ahead, behind = (sum(counts[1:], start=counts[0]) for counts in zip(*blocks, strict=True))
+        x, y = np.nonzero(np.triu(ahead + behind, 1))
+        share = ahead[x, y] / (ahead[x, y] + behind[x, y])
+        for kind, chosen in (("ret", y + start < retrieved), ("imp", x + start < retrieved)):
+            total[kind] = float(np.add.accumulate(np.append(total[kind], share[chosen]))[-1])
+            number[kind] += int(chosen.sum())
+        number["all"] += len(share)
+    total["all"] = total["imp"]  # a pair with no document retrieved has the share 0
+    return {kind: (total[kind], number[kind]) for kind in number}
 
 
 def preferred(retrieved: str, *groups: str) -> JudgedPreferences:

@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
+from itertools import chain, compress
 from typing import Any, NamedTuple
 
-from treceval_py._types import Source
+import numpy as np
+
+from treceval_py._types import IntArray, Source
 from treceval_py.data.columns import RUN, SCORE
 from treceval_py.data.ids import decode
 from treceval_py.data.qrels import Qrels
@@ -159,6 +162,9 @@ def _whole_queries(parts: Iterator[Part]) -> Iterator[list[Part]]:
     yield rest
 
 
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
 class _Piece(NamedTuple):
     """The results of judging a piece of a run.
 
@@ -168,6 +174,8 @@ class _Piece(NamedTuple):
         Its queries.
     tag : str
         Its tag.
+    rows : (Q,) int array
+        Their rows in the judgments, negative for others.
     num_lines, num_bytes : int
         Its size.
     located : Located or None
@@ -182,6 +190,7 @@ class _Piece(NamedTuple):
 
     qids: tuple[str, ...]
     tag: str
+    rows: IntArray
     num_lines: int
     num_bytes: int
     located: Located | None = None
@@ -207,7 +216,9 @@ class _Reading:
         self._plain = True  # whether the scanner accepted all pieces
         self._lines = self._num_bytes = 0
         self._twice: InputError | None = None
-        self._qids: dict[str, None] = {}
+        self._qids: list[tuple[str, ...]] = []
+        self._there = np.zeros(len(qrels.qids), dtype=bool)  # the judged queries so far, and the other ones
+        self._unjudged: set[str] = set()
         self._tag = ""
         self._pieces: list[_Piece] = []
 
@@ -217,11 +228,12 @@ class _Reading:
         if part is None:
             return bytes(text)
         if not part.qids:
-            return _Piece((), "", part.num_lines, len(text))
+            return _Piece((), "", _NO_ROWS, part.num_lines, len(text))
         if self._ranking.order == "rank" and (part.ranks is None or int(part.ranks.min()) < 1):
             return bytes(text)
         if self.scattered:
-            return _Piece(tuple(map(decode, part.qids)), decode(part.tag), part.num_lines, len(text))
+            qids = list(map(decode, part.qids))
+            return _Piece(tuple(qids), decode(part.tag), self._qrels.rows_of(qids), part.num_lines, len(text))
         return self.judged([part], len(text))
 
     def judged(self, parts: Sequence[Part], num_bytes: int = 0) -> _Piece:
@@ -246,8 +258,11 @@ class _Reading:
         # If no document is judged, the documents will tell why.
         before = self._pieces[-1].seen if self._pieces else None
         seen = look(Lists.of(run, ordered=ordered), None if len(located.hits.rank) else self._qrels, before)
+        # The texts of judged queries are those of the judgments, held once.
+        named = zip(run.qids, located.rows.tolist(), strict=True)
+        qids = tuple([qid if row < 0 else self._qrels.qids[row] for qid, row in named])
         num_lines = sum(part.num_lines for part in parts)
-        return _Piece(run.qids, run.tag, num_lines, num_bytes, located, seen, twice, replaced)
+        return _Piece(qids, run.tag, located.rows, num_lines, num_bytes, located, seen, twice, replaced)
 
     def take_all(self, contents: Iterator[Any], judge: Callable[[Any], _Piece | bytes]) -> None:
         """Judge the contents of pieces, and add them in order.
@@ -272,10 +287,14 @@ class _Reading:
                 self._lines += piece.num_lines
                 self._num_bytes += piece.num_bytes
                 if piece.qids:
-                    known = len(self._qids)
-                    self._qids.update(dict.fromkeys(piece.qids))
+                    judged, known = piece.rows[piece.rows >= 0], len(self._unjudged)
+                    others = [] if len(judged) == len(piece.qids) else compress(piece.qids, piece.rows < 0)
+                    self._unjudged.update(others)
+                    new = len(piece.qids) - len(judged)
+                    self.scattered |= len(self._unjudged) < known + new or bool(self._there[judged].any())
+                    self._there[judged] = True
+                    self._qids.append(piece.qids)
                     self._tag = piece.tag
-                    self.scattered |= len(self._qids) < known + len(piece.qids)
                     self._pieces.append(piece)
 
     def _by_python(self, text: bytes) -> _Piece:
@@ -283,7 +302,9 @@ class _Reading:
         part, error = read_part(text, self._lines + 1, RUN, self.name, by_rank=self._ranking.order == "rank")
         if error is not None:
             raise error
-        return _Piece((), "", text.count(b"\n"), len(text)) if part is None else self.judged([part], len(text))
+        return (
+            _Piece((), "", _NO_ROWS, text.count(b"\n"), len(text)) if part is None else self.judged([part], len(text))
+        )
 
     def take_parts(self, again: Callable[[], Source]) -> bool:
         """Judge a run with scattered queries instead, reading it once per part of its queries.
@@ -323,9 +344,11 @@ class _Reading:
             raise self._twice
         located = [piece.located for piece in self._pieces if piece.located is not None]
         seen = merged([piece.seen for piece in self._pieces])
+        qids = tuple(chain.from_iterable(self._qids))
         if self._parted:  # parts do not follow one another
-            seen.contradicting = tuple(filter({*seen.contradicting}.__contains__, self._qids))
+            qids = tuple(dict.fromkeys(qids))
+            seen.contradicting = tuple(filter({*seen.contradicting}.__contains__, qids))
             seen.usual = -1
         judged = assemble(self._qrels, located, complete=complete, tag=self._tag, known=self._ranking.known)
         replaced = sum(piece.replaced for piece in self._pieces)
-        return judged, Retrieved(tuple(self._qids), self.name, self._tag, seen, replaced)
+        return judged, Retrieved(qids, self.name, self._tag, seen, replaced)

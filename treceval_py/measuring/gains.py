@@ -34,6 +34,8 @@ class Gained(NamedTuple):
         if cutoff is None:
             return self
         rows = self.rank <= cutoff
+        if rows.all():
+            return self
         return Gained(self.query[rows], self.rank[rows], self.gain[rows])
 
 
@@ -149,6 +151,8 @@ def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
 def _gained(hits: Hits, gains: GainMap, gain: str = "linear") -> Gained:
     values = gain_of(hits.rel, gains, gain)
     some = values > 0
+    if some.all():
+        return Gained(hits.query, hits.rank, values)
     return Gained(hits.query[some], hits.rank[some], values[some])
 
 

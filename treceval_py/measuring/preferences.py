@@ -7,7 +7,8 @@ only those with both documents retrieved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import starmap
 
 import numpy as np
 
@@ -21,39 +22,45 @@ def _queries(run: JudgedPreferences) -> Iterator[tuple[list[GroupPreferences], i
     return zip(run.groups, run.retrieved.tolist(), strict=True)
 
 
-def _mean(shares: Sequence[float] | FloatArray) -> float:
-    """Return the mean of shares, added up one after the other; 0 without any."""
-    return float(np.add.accumulate(shares)[-1] / len(shares)) if len(shares) else 0.0
+def _counts(run: JudgedPreferences, kind: str) -> tuple[FloatArray, FloatArray]:
+    """Return the fulfilled and the possible preferences of each judgment group. (G,) each."""
+    by_group = run.once(sums, lambda: [sums(group, size) for groups, size in _queries(run) for group in groups])
+    fulfilled, possible = np.reshape([counts[kind] for counts in by_group], (-1, 2)).T
+    return fulfilled, possible
 
 
-def _counts(run: JudgedPreferences, kind: str) -> list[list[tuple[float, float]]]:
-    """Return the fulfilled and the possible preferences of each judgment group, by query."""
-    return [[sums(group.pairs, retrieved)[kind] for group in groups] for groups, retrieved in _queries(run)]
+def _added(run: JudgedPreferences, values: FloatArray) -> FloatArray:
+    """Add up the values of each query's groups, (G,), one after the other. (Q,)."""
+    query = np.repeat(np.arange(run.num_queries), list(map(len, run.groups)))
+    return np.bincount(query, weights=values, minlength=run.num_queries).astype(np.float64, copy=False)
 
 
 def _totals(run: JudgedPreferences, kind: str) -> tuple[FloatArray, FloatArray]:
     """Return the fulfilled and the possible preferences, added up over the groups of each query. (Q,) each."""
-    totals = np.array([np.sum(counts, axis=0) for counts in _counts(run, kind)]).reshape(-1, 2)
-    return totals[:, 0], totals[:, 1]
+    fulfilled, possible = _counts(run, kind)
+    return _added(run, fulfilled), _added(run, possible)
 
 
 def _mean_over_groups(run: JudgedPreferences, kind: str) -> FloatArray:
-    return np.array([_mean(ratio(*np.transpose(counts))) for counts in _counts(run, kind)], dtype=np.float64)
+    return _mean(run, *_counts(run, kind))
+
+
+def _mean(run: JudgedPreferences, fulfilled: FloatArray, possible: FloatArray) -> FloatArray:
+    """Return the mean over the groups of each query of fulfilled / possible. (Q,)."""
+    return ratio(_added(run, ratio(fulfilled, possible)), _added(run, np.ones(len(possible))))
 
 
 def _mean_over_pairs(run: JudgedPreferences, kind: str) -> FloatArray:
-    shares = (pair_shares(groups, retrieved)[kind] for groups, retrieved in _queries(run))
-    return np.array([_mean(of_query) for of_query in shares], dtype=np.float64)
+    by_query = run.once(pair_shares, lambda: list(starmap(pair_shares, _queries(run))))
+    shares, number = np.reshape([counts[kind] for counts in by_query], (-1, 2)).T
+    return ratio(shares, number)
 
 
 def _balanced_over_groups(run: JudgedPreferences, which: int) -> FloatArray:
-    values = np.zeros(run.num_queries)
-    for query, (groups, retrieved) in enumerate(_queries(run)):
-        counts = [balanced(group, retrieved)[which] for group in groups]
-        # As in trec_eval, a group without a possible preference makes the query's value 0.
-        if all(possible for _, possible in counts):
-            values[query] = _mean([fulfilled / possible for fulfilled, possible in counts])
-    return values
+    by_group = run.once(balanced, lambda: [balanced(group, size) for groups, size in _queries(run) for group in groups])
+    fulfilled, possible = np.reshape([counts[which] for counts in by_group], (-1, 2)).T
+    # As in trec_eval, a group without a possible preference makes the query's value 0.
+    return np.where(_added(run, possible == 0) > 0, 0.0, _mean(run, fulfilled, possible))
 
 
 def preferences_possible(run: JudgedPreferences) -> IntArray:

@@ -1140,6 +1140,71 @@ cdef int64_t judge_query(Judge *by, int64_t start, int64_t stop, int64_t first, 
     return count
 
 
+cdef inline uint64_t place_in(
+    const int32_t *slots, uint64_t mask, const uint8_t *known, const int64_t *bounds, const uint8_t *sought, int64_t length
+) noexcept nogil:
+    """Return the slot of an id among known ones, or the free slot where it belongs."""
+    cdef uint64_t place = hashed(sought, length) & mask
+    cdef int64_t row
+    while slots[place] >= 0:
+        row = slots[place]
+        if bounds[row + 1] - bounds[row] == length and memcmp(known + bounds[row], sought, length) == 0:
+            break
+        place = (place + 1) & mask
+    return place
+
+
+def index(const uint8_t[::1] ids, const int64_t[::1] offsets):
+    """Return for each id the row where it first occurs, and a table of the ids for `rows_of`."""
+    import numpy as np
+    cdef int64_t count = offsets.shape[0] - 1, row
+    cdef uint64_t size = 64, place
+    if count > 2**30:
+        raise MemoryError("more ids than this reader can hold")
+    while size < 2 * <uint64_t>count:
+        size *= 2
+    cdef const uint8_t *text = &ids[0] if ids.shape[0] else NOTHING
+    slots, firsts = np.full(size, -1, dtype=np.int32), np.empty(count, dtype=np.int64)
+    cdef int32_t[::1] slots_view = slots
+    cdef int64_t[::1] firsts_view = firsts
+    with nogil:
+        for row in range(count):
+            place = place_in(&slots_view[0], size - 1, text, &offsets[0], text + offsets[row], offsets[row + 1] - offsets[row])
+            if slots_view[place] < 0:
+                slots_view[place] = <int32_t>row
+            firsts_view[row] = slots_view[place]
+    return firsts, slots
+
+
+def rows_of(
+    const uint8_t[::1] known,
+    const int64_t[::1] bounds,
+    const int32_t[::1] slots,
+    const uint8_t[::1] ids,
+    const int64_t[::1] offsets,
+):
+    """Return the row of each id among known ones, of which `index` made a table; -1 for others."""
+    import numpy as np
+    cdef int64_t rows = bounds.shape[0] - 1, count = offsets.shape[0] - 1, each, row = -1, length
+    cdef const uint8_t *text = &known[0] if known.shape[0] else NOTHING
+    cdef const uint8_t *sought = &ids[0] if ids.shape[0] else NOTHING
+    places = np.empty(count, dtype=np.int64)
+    cdef int64_t[::1] places_view = places
+    with nogil:
+        for each in range(count):
+            length = offsets[each + 1] - offsets[each]
+            # Runs mostly have their queries in the order of the judgments.
+            row += 1
+            if not (
+                row < rows
+                and bounds[row + 1] - bounds[row] == length
+                and memcmp(text + bounds[row], sought + offsets[each], length) == 0
+            ):
+                row = slots[place_in(&slots[0], slots.shape[0] - 1, text, &bounds[0], sought + offsets[each], length)]
+            places_view[each] = row
+    return places
+
+
 def repeated(const uint8_t[::1] documents, const int64_t[::1] offsets, const int64_t[::1] starts):
     """Return the first row whose document already occurred in its query, or -1; parameters as for `judge`."""
     import numpy as np

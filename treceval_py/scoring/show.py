@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treceval_py.data.ids import encode, first_of
+import numpy as np
+
+from treceval_py._types import IntArray
+from treceval_py.data.ids import PORTION, encode, first_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, MissingQueriesWarning, SuspectRunWarning, TrecevalWarning, visible
 from treceval_py.measuring.registry import COUNT
@@ -109,22 +113,45 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
     """Yield lines of ``measure qid value``: the measure in 22 columns, then a tab. Signatures follow as comments."""
     digits = 4 if style.digits is None else style.digits
     form = f"{digits + 2}.{digits}f"
-    heads: dict[int, str] = {}
-    for query, number, name, (cell,), _ in _rows([results], options, "line_name"):
-        if number not in heads:
-            # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
-            added = results.standardised and number not in results.texts
-            heads[number] = name + " " * (22 + added - (len(name) if name.isascii() else len(encode(name))))
+    heads: list[str] = []
+    for number, task in enumerate(results.tasks):
+        # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
+        name, z = task.asked.line_name, "Z" * (results.standardised and number not in results.texts)
+        heads.append(z + name + " " * (22 - (len(name) if name.isascii() else len(encode(name)))))
+    if options.per_query:
+        by_query = [number for number, task in enumerate(results.tasks) if task.asked.family.per_query]
+        rows = np.flatnonzero(results.listed)
+        for start in range(0, len(rows), PORTION):
+            part = rows[start : start + PORTION]
+            qids = [results.qids[row] for row in part.tolist()]
+            columns = [_column(results, number, part, qids, heads[number], form) for number in by_query]
+            yield "".join(chain.from_iterable(zip(*columns, strict=True)))
+    for query, number, head, (cell,), _ in _rows([results], options._replace(per_query=False), heads):
         if isinstance(cell, float):
-            yield f"{heads[number]}\t{query}\t{cell:{form}}\n"
+            yield f"{head}\t{query}\t{cell:{form}}\n"
         elif cell is not None:
             quoted = isinstance(cell, str) and results.tasks[number].asked.family.per_query
             value = f"'{cell}'" if quoted else cell
-            yield f"{heads[number]}\t{query}\t{value}\n"
+            yield f"{head}\t{query}\t{value}\n"
     # As comments, so that a search for a measure at the start of a line does not find them.
     if options.signature:
         line_names = {task.asked.name: task.asked.line_name for task in results.tasks}
         yield from (f"# {line_names[name]}: {made}\n" for name, made in _signatures(results, options).items())
+
+
+def _column(results: Results, number: int, rows: IntArray, qids: Sequence[str], head: str, form: str) -> Sequence[str]:
+    """Return the lines of a measure for some queries; empty where a query does not count."""
+    texts, counted = results.texts.get(number), results.counted[rows, number]
+    form, values = f"%{form}", results.matrix[rows, number].tolist()
+    if texts is not None:
+        form, values = "'%s'", [texts[row] for row in rows.tolist()]
+    elif results.tasks[number].asked.family.kind == COUNT and not results.standardised:
+        form = "%d"
+    line = f"{head.replace('%', '%%')}\t%s\t{form}\n"
+    if counted.all():
+        return list(map(line.__mod__, zip(qids, values, strict=True)))
+    of_rows = zip(counted.tolist(), qids, values, strict=True)
+    return [line % (qid, value) if counts else "" for counts, qid, value in of_rows]
 
 
 def _assignments(results: Results, options: Options, style: Style) -> Iterator[str]:
@@ -164,10 +191,10 @@ def _table(runs: Sequence[Results], options: Options, *, people: bool = False) -
     return Table(tuple(columns), "scores", made=signatures, breaks=breaks, naming=2 if by_query else 1)
 
 
-def _rows(runs: Sequence[Results], options: Options, form: str = "name") -> Iterator[Row]:
+def _rows(runs: Sequence[Results], options: Options, names: Sequence[str] = ()) -> Iterator[Row]:
     """Yield the queries in byte order, the averages, and those of groups, of runs scored with the same measures.
 
-    `form` is the attribute of a measure that names it.
+    `names` are those of the measures, if not as they were asked for.
 
     Raises
     ------
@@ -191,9 +218,8 @@ def _rows(runs: Sequence[Results], options: Options, form: str = "name") -> Iter
     for name in dict.fromkeys(name for groups in parts for name in groups):
         numbers = [number for number in averaged if number not in first.texts]
         lines.append((name, [(groups[name], None) if name in groups else None for groups in parts], numbers, True))
-    names = [
-        "Z" * (first.standardised and at not in first.texts) + getattr(task.asked, form)
-        for at, task in enumerate(first.tasks)
+    names = names or [
+        "Z" * (first.standardised and at not in first.texts) + task.asked.name for at, task in enumerate(first.tasks)
     ]
     for label, sources, numbers, mean in lines:
         columns = [_cells(*source, numbers) if source else [None] * len(numbers) for source in sources]
