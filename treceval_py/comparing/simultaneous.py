@@ -175,10 +175,10 @@ def _observed(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _student(resamples: int, pairs: int, df: int) -> FloatArray:
     """Return the |t| whose p-values, multiplied by the number of pairs, are those of B resamples, ascending."""
-    from scipy.stats import t  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     p = np.arange(resamples, 0, -1) / (resamples + 1)
-    return np.asarray(t.isf(p / max(1, pairs) / 2, df), dtype=np.float64)
+    return np.asarray(-special.stdtrit(df, p / max(1, pairs) / 2), dtype=np.float64)
 
 
 def _largest(values: FloatArray, error: FloatArray, resamples: int, seed: int, threads: int | None) -> FloatArray:
