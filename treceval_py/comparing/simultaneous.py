@@ -167,12 +167,13 @@ def _tests(columns: list[FloatArray], resamples: int, seed: int, threads: int | 
     runs, queries = columns[0].shape
     drawn = min(resamples, max(FEWEST, MOST_LARGEST // max(1, runs * (runs - 1) // 2)))
     observed = [_observed(values) for values in columns]
-    each_largest = np.empty((len(columns), 0))
+    resampled = np.empty((len(columns), 0))
     if queries > 1:
-        each_largest = np.sort(_largest(columns, [error for _, error in observed], drawn, seed, threads))
-    for (t, error), largest in zip(observed, each_largest, strict=True):
+        resampled = np.sort(_largest(columns, [error for _, error in observed], drawn, seed, threads))
+    for (t, error), row in zip(observed, resampled, strict=True):
+        largest = row
         if 1 < queries < FEW:
-            largest = np.maximum(largest, _student(drawn, int(np.count_nonzero(error)) // 2, queries - 1))
+            largest = np.maximum(row, _student(drawn, int(np.count_nonzero(error)) // 2, queries - 1))
         count = len(largest)
         p = (count - np.searchsorted(largest, np.abs(t)) + 1) / (count + 1)
         p[np.isinf(t)] = 0.0  # of differences that do not vary
