@@ -276,8 +276,8 @@ def compare_gathered(
         which = [(run, base) for run in range(len(runs)) if run != base]
     tested = sum(len(which) for column in columns if len(column.qids) > 1)
     headings = given.headings
-    drawn = {"resamples": settings.drawn(SIMULTANEOUS), "seed": settings.seed, "threads": threads}
-    tests = simultaneous_each([column.values for column in columns], **drawn)
+    values, resamples = [column.values for column in columns], settings.drawn(SIMULTANEOUS)
+    tests = simultaneous_each(values, resamples=resamples, seed=settings.seed, threads=threads)
     compared = [
         _compared(column, together, which, settings, tested, threads)._replace(
             mean_name=headings.get(column.measure, "")
