@@ -75,6 +75,20 @@ def test_a_refusal_needs_no_numpy(line: str, tmp_path: Path) -> None:
     assert modules.isdisjoint(HEAVY)
 
 
+@pytest.mark.both_readers
+@pytest.mark.parametrize(("name", "expected"), [("compare", "0"), ("gate --margin 0.01", "4")])
+def test_two_runs_are_compared_without_the_costly_parts_of_scipy(name: str, expected: str, tmp_path: Path) -> None:
+    qids = range(30)
+    (tmp_path / "qrels").write_text("".join(f"{qid} 0 a 1\n" for qid in qids))
+    for run in ("one", "other"):
+        lines = (f"{qid} Q0 {'a' if qid % len(run) else 'b'} 1 1 {run}\n" for qid in qids)
+        (tmp_path / run).write_text("".join(lines))
+    status, said, modules = started([*name.split(), "qrels", "one", "other"], tmp_path)
+    assert (status, said) == (expected, "")
+    assert "scipy.special" in modules
+    assert modules.isdisjoint({"scipy.stats", "scipy.optimize"})
+
+
 def test_what_needs_numpy_has_it(tmp_path: Path) -> None:
     status, said, modules = started(["profiles", "ranx"], tmp_path)
     assert (status, said) == ("0", "")

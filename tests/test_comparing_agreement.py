@@ -82,7 +82,7 @@ def test_tau_counts_pairs_in_the_same_and_in_the_other_order(
 def test_tau_is_that_of_scipy(size: int) -> None:
     generator = np.random.default_rng(size)
     one, other = generator.permutation(size) // 2 + np.arange(size) / 3, generator.random(size)
-    assert kendall_tau(one, other) == pytest.approx(stats.kendalltau(one, other).statistic, abs=1e-12)
+    assert kendall_tau(one, other) == stats.kendalltau(one, other).statistic
 
 
 @pytest.mark.parametrize("function", [kendall_tau, tau_ap, tau_ap_b])

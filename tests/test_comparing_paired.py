@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import elementwise
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
@@ -16,6 +17,8 @@ from treceval_py.comparing.paired import (
     effect_size,
     equivalence,
     mean_interval,
+    noncentrality,
+    one_sided_power,
     paired_t,
     queries_needed,
     signed_ranks,
@@ -139,6 +142,27 @@ def test_effect_sizes_are_finite_for_all_t_and_numbers_of_queries() -> None:
         effect = effect_size(spread[:, None] + shifts, 0.95)
         assert np.isfinite(effect).all()
         assert ((effect.low < effect.d) & (effect.d < effect.high)).all()
+
+
+@pytest.mark.parametrize("df", [1, 3, 29, 6999])
+@pytest.mark.parametrize("p", [0.0005, 0.2, 0.975])
+def test_the_noncentrality_is_the_root_that_scipy_finds(df: int, p: float) -> None:
+    t = np.array([0, 1e-9, 0.3, 2.5, 7, 60])
+    found = elementwise.find_root(lambda shift, t: stats.nct.sf(t, df, shift) - p, (0 * t - 10, 10 * t + 10), args=(t,))
+    np.testing.assert_allclose(noncentrality(t, df, p), found.x, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("t", [1e5, 1e20])
+def test_the_noncentrality_of_a_very_large_t_is_its_part_of_chi(t: float) -> None:
+    # of which scipy has no probabilities: t·S with S² = χ² / df
+    assert noncentrality(np.array([t]), 29, 0.3) == pytest.approx(t * stats.chi(29, scale=29**-0.5).ppf(0.3), rel=1e-4)
+
+
+@pytest.mark.parametrize("shift", [-38.9, 1.0, 35.0, 38.9, 40.0])
+def test_power_is_1_where_the_chance_of_missing_the_effect_is_too_small_for_a_float(shift: float) -> None:
+    # About the normal distribution's; scipy.stats.nct has NaN at ±38.9.
+    power = one_sided_power(np.array([shift / 1000**0.5]), np.array([1000.0]), alpha=0.01)
+    assert power == pytest.approx(stats.norm.cdf(shift - stats.norm.isf(0.01)), abs=0.002)
 
 
 # Wilcoxon, wins

@@ -21,7 +21,7 @@ from syrupy.assertion import SnapshotAssertion
 import treceval_py as te
 from treceval_py.comparing.show.sentences import finding
 from treceval_py.comparing.show.tables import mark_of
-from treceval_py.comparing.simultaneous import simultaneous
+from treceval_py.comparing.simultaneous import simultaneous, simultaneous_each
 from treceval_py.comparing.variance import letters
 
 stats = pytest.importorskip("scipy.stats")
@@ -66,6 +66,15 @@ def test_the_largest_t_are_those_of_a_bootstrap_written_out() -> None:
             sizes.append(abs(d[queries].mean() - d.mean()) / math.sqrt(variance / 40))
         expected.append(max(sizes))
     np.testing.assert_allclose(found.largest, sorted(expected), rtol=1e-9)
+
+
+def test_measures_tested_together_have_the_values_that_each_has_alone() -> None:
+    columns = [simulated(3, 40, seed=1), simulated(3, 7, seed=2), simulated(3, 40, seed=3), simulated(3, 1, seed=4)]
+    together = simultaneous_each(columns, resamples=99, seed=5)
+    for values, tested in zip(columns, together, strict=True):
+        alone = simultaneous(values, resamples=99, seed=5)
+        np.testing.assert_array_equal(tested.largest, alone.largest)
+        np.testing.assert_array_equal(tested.p, alone.p)
 
 
 def test_p_values_count_the_resamples_that_reach_t() -> None:

@@ -105,6 +105,25 @@ def test_rrf_of_scores_with_ties_is_that_of_its_definition(docids: str) -> None:
         assert fused(Fusion(), *lists) == {docid: math.fsum(values) for docid, values in expected.items()}
 
 
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("levels", [1, 3, 1000])
+@pytest.mark.parametrize("depth", [None, 7])
+def test_documents_with_equal_scores_are_in_descending_order_of_their_ids(
+    shuffled: bool, levels: int, depth: int | None
+) -> None:
+    rng = random.Random(f"{shuffled} {levels}")
+    ids = [str(number) for number in range(0, 90, 3)] + ["", "12345678", "1234567"]
+    scores = {docid: float(rng.randrange(levels)) for docid in rng.sample(ids, len(ids))}
+    given = dict(rng.sample([*scores.items()], len(scores)))
+    if not shuffled:
+        given = dict(sorted(given.items(), key=lambda row: -row[1]))
+    aligned = align(lists_of(given, {"12": 2.0}), depth)
+    expected = sorted(scores, key=lambda docid: (scores[docid], encode(docid)), reverse=True)[:depth]
+    assert aligned.docids[aligned.places[0]].tolist() == [encode(docid) for docid in expected]
+    assert aligned.scores[0].tolist() == [scores[docid] for docid in expected]
+    assert aligned.docids.tolist() == sorted(encode(docid) for docid in {*expected, "12"})
+
+
 def test_documents_come_in_the_order_of_their_bytes() -> None:
     short = align(lists_of({"b": 1, "a": 3}, {"aa": 1, "": 2}))
     long = align(lists_of({"b": 1, "a": 3, "a very long id": 0.5}, {"aa": 1, "": 2}))

@@ -76,6 +76,15 @@ def test_power_is_that_of_statsmodels(margin: float) -> None:
     assert drop == pytest.approx(0.8, rel=1e-9)
 
 
+def test_a_drop_is_found_with_its_power_among_thousands_of_queries() -> None:
+    old = RNG.uniform(0.2, 0.8, 7000)
+    new = old + RNG.normal(-0.02, 0.08, 7000)
+    found = decided(old, new, alpha=0.01, power=0.95)
+    # of so many queries the normal distribution's quantiles
+    reach = (stats.norm.isf(0.01) + stats.norm.ppf(0.95)) / 7000**0.5
+    assert (found.drop - 0.01) / (new - old).std(ddof=1) == pytest.approx(reach, rel=1e-3)
+
+
 def test_a_drop_is_found_with_its_power_after_the_correction() -> None:
     power = pytest.importorskip("statsmodels.stats.power").TTestPower()
     columns = [column(OLD, NEW, name) for name in ("map", "P_10", "recip_rank")]

@@ -35,7 +35,7 @@ from treceval_py.comparing.paired import (
 from treceval_py.comparing.resampling import randomisation
 from treceval_py.comparing.saved.files import run_files
 from treceval_py.comparing.scores import Aligned, aligned
-from treceval_py.comparing.simultaneous import Simultaneous, simultaneous
+from treceval_py.comparing.simultaneous import Simultaneous, simultaneous_each
 from treceval_py.comparing.tests import SIMULTANEOUS, TESTS
 from treceval_py.comparing.variance import letters, two_way_anova
 from treceval_py.data.ids import shown
@@ -276,9 +276,13 @@ def compare_gathered(
         which = [(run, base) for run in range(len(runs)) if run != base]
     tested = sum(len(which) for column in columns if len(column.qids) > 1)
     headings = given.headings
+    values, resamples = [column.values for column in columns], settings.drawn(SIMULTANEOUS)
+    tests = simultaneous_each(values, resamples=resamples, seed=settings.seed, threads=threads)
     compared = [
-        _compared(column, which, settings, tested, threads)._replace(mean_name=headings.get(column.measure, ""))
-        for column in columns
+        _compared(column, together, which, settings, tested, threads)._replace(
+            mean_name=headings.get(column.measure, "")
+        )
+        for column, together in zip(columns, tests, strict=True)
     ]
     measures = _corrected(compared, settings)
     family = len(runs) * (len(runs) - 1) // 2 if settings.test == SIMULTANEOUS else tested
@@ -320,15 +324,18 @@ def _baseline(names: Sequence[str], files: Sequence[str], wanted: str | int | No
 
 
 def _compared(
-    column: Aligned, which: Sequence[tuple[int, int]], settings: Settings, tested: int, threads: int | None
+    column: Aligned,
+    together: Simultaneous,
+    which: Sequence[tuple[int, int]],
+    settings: Settings,
+    tested: int,
+    threads: int | None,
 ) -> Compared:
     """Compare the runs in one measure, without corrections; ``tested`` p-values will be corrected together."""
     values = column.values
     means = values.mean(axis=1)
     low, high = mean_interval(values, settings.confidence, column.bounds)
     best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - SAME))
-    resamples = settings.drawn(SIMULTANEOUS)
-    together = simultaneous(values, resamples=resamples, seed=settings.seed, threads=threads)
     testable = len(values) > 1 and len(column.qids) > 1
     level = _level(together, values.shape[1], settings, tested) if testable else float("nan")
     by_letters = settings.test == SIMULTANEOUS and testable

@@ -13,6 +13,7 @@ are NaN.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -291,9 +292,9 @@ def two_sided_t(t: float, queries: int) -> float:
     queries : int
         Q, at least 2.
     """
-    from scipy import stats
+    from scipy import special
 
-    return float(2 * stats.t.sf(t, queries - 1))
+    return float(2 * special.stdtr(queries - 1, -t))
 
 
 def mean_interval(
@@ -470,9 +471,9 @@ def one_sided_power(effect: FloatArray, queries: FloatArray, *, alpha: float) ->
     ----------
     Jacob Cohen. Statistical Power Analysis for the Behavioral Sciences. 2nd edition, Erlbaum, 1988, section 2.3.5.
     """
-    from scipy import stats
+    from scipy import special
 
-    return _above(stats.t.isf(alpha, queries - 1), queries - 1, effect * np.sqrt(queries))
+    return _above(-special.stdtrit(queries - 1, alpha), queries - 1, effect * np.sqrt(queries))
 
 
 def _unknown(differences: FloatArray) -> FloatArray:
@@ -522,29 +523,69 @@ def _power(effect: FloatArray, queries: FloatArray, tail: float, sides: int) -> 
 
 
 def _noncentralities(t: FloatArray, df: int, confidence: float) -> list[FloatArray]:
-    """Return the confidence limits of the noncentrality of observed t, low and high.
+    """Return the confidence limits of the noncentrality of observed t, low and high."""
+    size, sign, tail = np.abs(t), np.sign(t), (1 - confidence) / 2
+    low, high = noncentrality(size, df, tail), noncentrality(size, df, 1 - tail)
+    return [np.where(sign < 0, -high, low), np.where(sign < 0, -low, high)]
 
+
+def noncentrality(t: FloatArray, df: int, p: float) -> FloatArray:
+    """Return the noncentrality at which a noncentral t exceeds a value with a probability.
+
+    Parameters
+    ----------
+    t : (P,) float array
+        The values, at least 0.
+    df : int
+        Degrees of freedom.
+    p : float
+        The probability, between 0 and 1.
+
+    Notes
+    -----
     The probability of exceeding t grows with the noncentrality, from 0 to 1. It is the probability that t·S + Z is
-    below the noncentrality, where Z is normal and S² is χ² / df. So the limits are quantiles of t·S + Z. They are
+    below the noncentrality, where Z is normal and S² is χ² / df. So the noncentrality is a quantile of t·S + Z. It is
     enclosed by sums of quantiles of t·S and of Z that leave out half as much each.
     """
     from scipy import special
-    from scipy.optimize import elementwise  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-    size, sign = np.abs(t), np.sign(t)
-    if not size.size:
-        return [size, size]
-    tail = (1 - confidence) / 2
-    limits = []
-    for p in (tail, 1 - tail):
-        low = size * _chi(p / 2, df) + special.ndtri(p / 2)
-        high = size * _chi((1 + p) / 2, df) + special.ndtri((1 + p) / 2)
-        root = elementwise.find_root(lambda shift, at, p=p: _above(at, np.full_like(at, df), shift) - p, (low, high),
-                                      args=(size,))  # fmt: skip
-        # Of a very large t, of which scipy has no probabilities, Z is a negligible part.
-        limits.append(np.where(np.isfinite(root.x), root.x, size * _chi(p, df)))
-    low, high = limits
-    return [np.where(sign < 0, -high, low), np.where(sign < 0, -low, high)]
+    low = t * _chi(p / 2, df) + special.ndtri(p / 2)
+    high = t * _chi((1 + p) / 2, df) + special.ndtri((1 + p) / 2)
+    root = _root(lambda shift, t: _above(t, df, shift) - p, t, low, high)
+    # Of a very large t, of which scipy has no probabilities, Z is a negligible part.
+    return np.where(np.isfinite(root), root, t * _chi(p, df))
+
+
+def _root(
+    function: Callable[[FloatArray, FloatArray], FloatArray], t: FloatArray, a: FloatArray, b: FloatArray
+) -> FloatArray:
+    """Return where a function of x and t is 0 for each t, with x between a and b; NaN where its signs there are equal.
+
+    This is Chandrupatla's method, as in `scipy.optimize.elementwise.find_root`, whose import would take longer than
+    most comparisons: inverse quadratic interpolation where it is safe, otherwise bisection.
+    """
+    eps, tiny = np.finfo(np.float64).eps, np.finfo(np.float64).smallest_normal
+    root, rows, share = np.full_like(a, np.nan), np.arange(len(a)), np.full_like(a, 0.5)
+    of_a, of_b = function(a, t), function(b, t)
+    apart = np.sign(of_a) != np.sign(of_b)
+    while apart.any():
+        rows, t, a, of_a, b, of_b, share = (column[apart] for column in (rows, t, a, of_a, b, of_b, share))
+        x = a + share * (b - a)
+        of_x = function(x, t)
+        same = np.sign(of_x) == np.sign(of_a)
+        c, of_c = np.where(same, (a, of_a), (b, of_b))
+        b, of_b = np.where(same, (b, of_b), (a, of_a))
+        a, of_a = x, of_x
+        root[rows] = nearest = np.where(np.abs(of_a) < np.abs(of_b), a, b)
+        width, room = np.abs(b - a), np.abs(nearest) * 4 * eps + 4 * tiny
+        apart = (np.minimum(np.abs(of_a), np.abs(of_b)) > tiny) & (width >= room)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of roots that are reached
+            along, up = (a - b) / (c - b), (of_a - of_b) / (of_c - of_b)
+            safe = (1 - np.sqrt(1 - along) < up) & (up < np.sqrt(along))
+            share = of_a / (of_a - of_b) * of_c / (of_c - of_b)
+            share -= (c - a) / (b - a) * of_a / (of_c - of_a) * of_b / (of_b - of_c)
+            share = np.clip(np.where(safe, share, 0.5), 0.5 * room / width, 1 - 0.5 * room / width)
+    return root
 
 
 def _chi(p: float, df: int) -> float:
@@ -554,10 +595,10 @@ def _chi(p: float, df: int) -> float:
     return float(np.sqrt(2 * special.gammaincinv(df / 2, p) / df))
 
 
-def _above(t: FloatArray, df: FloatArray, shift: FloatArray) -> FloatArray:
+def _above(t: FloatArray, df: FloatArray | int, shift: FloatArray) -> FloatArray:
     """Return the probability that a noncentral t with noncentrality ``shift`` exceeds t, for t >= 0."""
     from scipy import special
 
-    # Below 1e-16, scipy has no number for a shift below 0.
-    above: FloatArray = np.nan_to_num(1 - special.nctdtr(df, shift, t))
-    return above
+    below = special.nctdtr(df, shift, t)
+    # Where one of the two is too small for a float, scipy may have no number: below t if the shift is far above it.
+    return np.where(np.isnan(below), shift > 10 * t, 1 - below)

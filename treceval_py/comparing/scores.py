@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -193,30 +194,30 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
             if not force:
                 raise EvaluationError(said, "Score both in the same way, or allow it with --force (force=True).")
             forced.append(said)
-    columns = []
-    for run, place in zip(runs, places, strict=True):
-        column = run.values[:, place]
-        counts = ~np.isnan(column)
-        qids_of = [qid for qid, count in zip(run.qids, counts.tolist(), strict=True) if count]
-        columns.append(dict(zip(qids_of, column[counts].tolist(), strict=True)))
-    common = set(columns[0]).intersection(*columns[1:])
-    every = set().union(*columns)
-    if not common:
-        lacking = next((run for run, column in zip(runs, columns, strict=True) if not column), None)
+    columns = [run.values[:, place] for run, place in zip(runs, places, strict=True)]
+    counted = [~np.isnan(column) for column in columns]
+    qids_of = [tuple(compress(run.qids, counts.tolist())) for run, counts in zip(runs, counted, strict=True)]
+    values = [column[counts] for column, counts in zip(columns, counted, strict=True)]
+    qids, left_out = qids_of[0], tuple[str, ...]()
+    if any(those != qids for those in qids_of):
+        common, every = set(qids).intersection(*qids_of[1:]), set(qids).union(*qids_of[1:])
+        qids, left_out = (tuple(sorted(those, key=encode)) for those in (common, every - common))
+        places_of = [{qid: row for row, qid in enumerate(those)} for those in qids_of]
+        values = [column[[rows[qid] for qid in qids]] for column, rows in zip(values, places_of, strict=True)]
+    if not qids:
+        lacking = next((run for run, those in zip(runs, qids_of, strict=True) if not those), None)
         if lacking is not None:
             raise EvaluationError(f"{lacking.name} has no query with a value of {name}", "Is it the right file?")
         raise EvaluationError(
-            f"the runs have no query in common: {runs[0].name} has {first_of(list(columns[0]))}, "
-            f"{runs[1].name} {first_of(list(columns[1]))}",
+            f"the runs have no query in common: {runs[0].name} has {first_of(qids_of[0])}, "
+            f"{runs[1].name} {first_of(qids_of[1])}",
             "Check that the runs are for the same queries.",
         )
-    qids = tuple(sorted(common, key=encode))
-    values = np.array([[column[qid] for qid in qids] for column in columns], dtype=np.float64)
-    left_out = tuple(sorted(every - common, key=encode))
     # The queries are those compared, which can be fewer than the run has.
     first = known[0][1]._replace(queries=len(qids), query_set=fingerprint_of_queries(qids)) if known else None
     versions = tuple(dict.fromkeys(signature.version for _, signature in known))
     measure = known_measure(name) if first is None else first.measure
     low, high = UNBOUNDED if measure is None else measure.family.bounds
-    bounds = (low, high) if low - SAME <= values.min() and values.max() <= high + SAME else UNBOUNDED
-    return Aligned(name, qids, values, first, left_out, tuple(forced), versions, bounds)
+    table = np.array(values, dtype=np.float64)
+    bounds = (low, high) if low - SAME <= table.min() and table.max() <= high + SAME else UNBOUNDED
+    return Aligned(name, qids, table, first, left_out, tuple(forced), versions, bounds)

@@ -7,7 +7,7 @@ groups cannot contradict each other. Shape letters: S runs, Q queries, B resampl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -145,20 +145,41 @@ def simultaneous(values: FloatArray, *, resamples: int, seed: int, threads: int 
     >>> found.p.tolist()  # 1 / (B + 1), as no resample has so large a t
     [[1.0, 0.001], [0.001, 1.0]]
     """
-    t, error = _observed(values)
-    largest = np.empty(0)
-    if values.shape[1] > 1:
-        pairs = len(values) * (len(values) - 1) // 2
-        drawn = min(resamples, max(FEWEST, MOST_LARGEST // max(1, pairs)))
-        largest = np.sort(_largest(values, error, drawn, seed, threads))
-        if values.shape[1] < FEW:
-            largest = np.maximum(largest, _student(drawn, int(np.count_nonzero(error)) // 2, values.shape[1] - 1))
-    count = len(largest)
-    p = (count - np.searchsorted(largest, np.abs(t)) + 1) / (count + 1)
-    p[np.isinf(t)] = 0.0  # of differences that do not vary
-    p[np.isnan(t)] = np.nan
-    np.fill_diagonal(p, 1.0)
-    return Simultaneous(t, error, p, largest)
+    return simultaneous_each([values], resamples=resamples, seed=seed, threads=threads)[0]
+
+
+def simultaneous_each(
+    columns: Sequence[FloatArray], *, resamples: int, seed: int, threads: int | None = None
+) -> list[Simultaneous]:
+    """Return the tests of several measures, each as of `simultaneous`.
+
+    Drawing queries takes longer than all else. Measures of the same queries share the draws.
+    """
+    alike: dict[tuple[int, ...], list[FloatArray]] = {}
+    for values in columns:
+        alike.setdefault(values.shape, []).append(values)
+    tests = {shape: iter(_tests(group, resamples, seed, threads)) for shape, group in alike.items()}
+    return [next(tests[values.shape]) for values in columns]
+
+
+def _tests(columns: list[FloatArray], resamples: int, seed: int, threads: int | None) -> Iterator[Simultaneous]:
+    """Yield the tests of measures with the same numbers of runs and queries."""
+    runs, queries = columns[0].shape
+    drawn = min(resamples, max(FEWEST, MOST_LARGEST // max(1, runs * (runs - 1) // 2)))
+    observed = [_observed(values) for values in columns]
+    resampled = np.empty((len(columns), 0))
+    if queries > 1:
+        resampled = np.sort(_largest(columns, [error for _, error in observed], drawn, seed, threads))
+    for (t, error), row in zip(observed, resampled, strict=True):
+        largest = row
+        if 1 < queries < FEW:
+            largest = np.maximum(row, _student(drawn, int(np.count_nonzero(error)) // 2, queries - 1))
+        count = len(largest)
+        p = (count - np.searchsorted(largest, np.abs(t)) + 1) / (count + 1)
+        p[np.isinf(t)] = 0.0  # of differences that do not vary
+        p[np.isnan(t)] = np.nan
+        np.fill_diagonal(p, 1.0)
+        yield Simultaneous(t, error, p, largest)
 
 
 def _observed(values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -175,16 +196,18 @@ def _observed(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _student(resamples: int, pairs: int, df: int) -> FloatArray:
     """Return the |t| whose p-values, multiplied by the number of pairs, are those of B resamples, ascending."""
-    from scipy.stats import t  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     p = np.arange(resamples, 0, -1) / (resamples + 1)
-    return np.asarray(t.isf(p / max(1, pairs) / 2, df), dtype=np.float64)
+    return np.asarray(-special.stdtrit(df, p / max(1, pairs) / 2), dtype=np.float64)
 
 
-def _largest(values: FloatArray, error: FloatArray, resamples: int, seed: int, threads: int | None) -> FloatArray:
-    """Return the largest |t| over all pairs whose differences vary, of each resample."""
-    runs, queries = values.shape
-    centred = values - values.mean(axis=1, keepdims=True)
+def _largest(
+    columns: list[FloatArray], errors: list[FloatArray], resamples: int, seed: int, threads: int | None
+) -> FloatArray:
+    """Return the largest |t| over all pairs whose differences vary, of each measure and resample. (M, B)."""
+    runs, queries = columns[0].shape
+    each_centred = [values - values.mean(axis=1, keepdims=True) for values in columns]
     share = min(1.0, ADDED / queries)
     rows = max(1, NUMBERS // max(runs, queries))
 
@@ -192,23 +215,24 @@ def _largest(values: FloatArray, error: FloatArray, resamples: int, seed: int, t
         drawn = generator_of(seed, block).integers(0, queries, size=(size, queries))
         drawn += queries * np.arange(size)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=size * queries).reshape(size, queries)
-        weights = np.ascontiguousarray(counts.T) / queries
-        means = centred @ weights
-        most = np.zeros(size)
-        for run in range(runs - 1):
-            others = run + 1 + np.flatnonzero(error[run, run + 1 :])
-            # In units of the standard deviation of each pair, that with Q.
-            unit = 1 / (error[run, others, None] * np.sqrt(queries - 1))
-            differences = (centred[run] - centred[others]) * unit
-            squares = np.square((means[run] - means[others]) * unit)
-            variances = np.square(differences) @ weights
-            variances -= squares
-            variances *= 1 - share
-            variances += share
-            np.maximum(variances, LEAST, out=variances)
-            squares /= variances
-            np.maximum(most, squares.max(axis=0, initial=0.0), out=most)
+        weights = np.divide(counts.T, queries, order="C")
+        most = np.zeros((len(columns), size))
+        for centred, error, most_here in zip(each_centred, errors, most, strict=True):
+            means = centred @ weights
+            for run in range(runs - 1):
+                others = run + 1 + np.flatnonzero(error[run, run + 1 :])
+                # In units of the standard deviation of each pair, that with Q.
+                unit = 1 / (error[run, others, None] * np.sqrt(queries - 1))
+                differences = (centred[run] - centred[others]) * unit
+                squares = np.square((means[run] - means[others]) * unit)
+                variances = np.square(differences) @ weights
+                variances -= squares
+                variances *= 1 - share
+                variances += share
+                np.maximum(variances, LEAST, out=variances)
+                squares /= variances
+                np.maximum(most_here, squares.max(axis=0, initial=0.0), out=most_here)
         highest: FloatArray = np.sqrt(most * (queries - 1))
         return highest
 
-    return np.concatenate(blocks(resamples, rows, threads, largest)).astype(np.float64)
+    return np.concatenate(blocks(resamples, rows, threads, largest), axis=1).astype(np.float64)

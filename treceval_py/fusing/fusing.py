@@ -16,7 +16,7 @@ from treceval_py.data.run import RUN_NAME, Run
 from treceval_py.errors import DataError, RunCountError, warn
 from treceval_py.fusing.listing import ListedRun, list_run, read_listed
 from treceval_py.fusing.methods import Fusion, Lists, align, weights_of
-from treceval_py.fusing.observing import Observed
+from treceval_py.fusing.observing import Observed, count_tied
 from treceval_py.scoring.opening import load_run
 from treceval_py.scoring.planning import Reading
 from treceval_py.threads import in_order
@@ -136,8 +136,7 @@ class Fused:
         fused = self._best(qid, aligned, self._fusion_of(qid))
         observed.cut += len(aligned.docids) > len(fused.docids)
         observed.kept += len(fused.docids)
-        equal = fused.scores[1:] == fused.scores[:-1]
-        observed.fused_ties += int(np.count_nonzero(np.append(equal, False) | np.append(False, equal)))
+        observed.fused_ties += count_tied(fused.scores)
         return fused
 
     def _best(self, qid: str, lists: Lists, fusion: Fusion) -> FusedQuery:

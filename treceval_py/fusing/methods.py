@@ -403,8 +403,14 @@ def align(lists: Sequence[tuple[Ids, FloatArray]], depth: int | None = None) -> 
     ranked: list[FloatArray] = []
     for (start, stop), (_, scores) in zip(pairwise(cuts.tolist()), lists, strict=True):
         those = codes[start:stop]
-        in_order = (scores[1:] < scores[:-1]).all()
-        best = slice(depth) if in_order else np.lexsort((-those, -scores))[:depth]
+        before, after = scores[:-1], scores[1:]
+        best: Any = slice(depth)
+        if not (after <= before).all():
+            best = np.lexsort((-those, -scores))[:depth]
+        elif not (after < before).all():
+            # Only documents with equal scores change their places: a stable sort of what is nearly sorted is fast.
+            groups = np.cumsum(np.append(0, after < before))
+            best = np.argsort((groups + 1) * len(docids) - those, kind="stable")[:depth]
         places.append(those[best])
         ranked.append(scores[best])
     if depth is not None:
@@ -423,7 +429,11 @@ def _numbered(ids: Ids) -> tuple[AnyArray, IntArray]:
         number = {docid: at for at, docid in enumerate(different)}
         return np.array(different, dtype=object), np.array([number[docid] for docid in raw], dtype=np.int64)
     # Short ids, such as MS MARCO's, fit in numbers of 8 bytes, which sort many times faster.
-    padded = np.zeros((len(ids), LONGEST_WORD), dtype=np.uint8)
-    padded[np.arange(LONGEST_WORD) < lengths[:, None]] = np.frombuffer(ids.buffer, dtype=np.uint8)
-    words, codes = np.unique(padded.view(">u8")[:, 0].astype(np.uint64), return_inverse=True)
+    padded = ids.buffer + bytes(LONGEST_WORD)
+    from_each_byte = np.ndarray((len(padded) - LONGEST_WORD + 1,), ">u8", padded, strides=(1,))
+    words, codes = np.unique(from_each_byte[ids.offsets[:-1]] & _FIRST[lengths], return_inverse=True)
     return words.astype(">u8").view(f"S{LONGEST_WORD}"), codes
+
+
+_FIRST = np.array([2**64 - 2 ** (64 - 8 * length) for length in range(LONGEST_WORD + 1)], dtype=np.uint64)
+"""Masks of the first 0, 1, … bytes of a word."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from treceval_py._types import FloatArray
 from treceval_py.fusing.listing import ListedRun
 from treceval_py.fusing.methods import Fusion, Lists
 
@@ -22,6 +23,13 @@ FEW_DOCUMENTS = 0.01
 
 OTHER_SCALE = 10
 """A run dominates if its typical score is this many times that of another run."""
+
+
+def count_tied(scores: FloatArray) -> int:
+    """Return how many scores, in descending order, are equal to another one."""
+    equal = np.zeros(len(scores) + 1, dtype=bool)
+    equal[1:-1] = scores[1:] == scores[:-1]
+    return int(np.count_nonzero(equal[1:] | equal[:-1]))
 
 
 class Observed:
@@ -61,15 +69,15 @@ class Observed:
         self.lists += sizes > 0
         for row, scores in enumerate(lists.scores):
             if len(scores):
-                equal = scores[1:] == scores[:-1]
-                self.tied[row] += np.count_nonzero(np.append(equal, False) | np.append(False, equal))
+                self.tied[row] += count_tied(scores)
                 self.single[row] += scores[0] == scores[-1]
                 # only orders of magnitude count, and the sum must be finite
                 self.middle[row] += min(abs(scores[len(scores) // 2]), 1e290)
+        ranks = np.full((len(sizes), len(lists.docids)), np.inf)
+        for row, places in enumerate(lists.places):
+            ranks[row, places] = np.arange(len(places))
         for number, cutoff in enumerate(CUTOFFS):
-            there = np.zeros((len(sizes), len(lists.docids)))
-            for row, places in enumerate(lists.places):
-                there[row, places[:cutoff]] = 1
+            there = (ranks < (cutoff or np.inf)).astype(np.float64)
             self.shared[number] += (there @ there.T).astype(np.int64)
             down_to = sizes if cutoff is None else np.minimum(sizes, cutoff)
             self.possible[number] += np.minimum.outer(down_to, down_to)

@@ -10,11 +10,10 @@ most alpha. A candidate that is worse passes with a probability of at most alpha
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, Unpack
@@ -23,7 +22,7 @@ import numpy as np
 
 from treceval_py.comparing.corrections import holm
 from treceval_py.comparing.gathering import Compares, Gathered, gather
-from treceval_py.comparing.paired import SAME, of_differences, one_sided_power, queries_needed
+from treceval_py.comparing.paired import SAME, noncentrality, of_differences, one_sided_power, queries_needed
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import Aligned, Scored, aligned
 from treceval_py.data.ids import first_of, shown
@@ -540,7 +539,7 @@ def _outcome(found: Decision, p_worse: float, alpha: float) -> str:
 
 def _tested(column: Aligned, margin: Margin | None, floor: float, settings: GateSettings, tested: int) -> Decision:
     """Return what is known of a measure, before the correction over `tested` measures."""
-    from scipy import stats  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     baseline, candidate = column.values
     queries = len(baseline)
@@ -565,11 +564,11 @@ def _tested(column: Aligned, margin: Margin | None, floor: float, settings: Gate
             needed=2.0, needed_as_seen=2.0,
         )  # fmt: skip
     statistic = mean / deviation * math.sqrt(queries)
-    reach = float(stats.t.isf(settings.alpha, queries - 1)) * deviation / math.sqrt(queries)
+    reach = -float(special.stdtrit(queries - 1, settings.alpha)) * deviation / math.sqrt(queries)
     return decision._replace(
         low=max(mean - reach - room, of_differences(column.bounds)[0]),
-        p=float(stats.t.sf(statistic, queries - 1)),
-        p_worse=float(stats.t.cdf(statistic, queries - 1)),
+        p=float(special.stdtr(queries - 1, -statistic)),
+        p_worse=float(special.stdtr(queries - 1, statistic)),
         power=_power(room / deviation, queries, settings.alpha),
         drop=room + deviation * _found_with(queries, settings.alpha / tested, settings.power),
         needed=_needed(room / deviation, settings.alpha, settings.power),
@@ -588,13 +587,9 @@ def _needed(effect: float, alpha: float, power: float) -> float:
     return float(queries_needed(np.array([effect]), alpha=alpha, power=power, sides=1)[0])
 
 
-@functools.cache
 def _found_with(queries: int, alpha: float, power: float) -> float:
     """Return the standardised mean that a one-sided test finds with a power."""
-    from scipy.optimize import brentq  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from scipy import special
 
-    short: Callable[[float], float] = lambda effect: _power(effect, queries, alpha) - power  # noqa: E731
-    high = 1.0
-    while short(high) < 0:
-        high *= 2
-    return float(brentq(short, 0.0, high)) if short(0.0) < 0 else 0.0
+    critical = -special.stdtrit(queries - 1, np.array([alpha]))
+    return max(0.0, float(noncentrality(critical, queries - 1, power)[0]) / math.sqrt(queries))

@@ -14,7 +14,7 @@ from treceval_py.comparing.gathering import gather
 from treceval_py.comparing.paired import SAME
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.scores import Aligned, aligned
-from treceval_py.comparing.simultaneous import simultaneous
+from treceval_py.comparing.simultaneous import simultaneous_each
 from treceval_py.data.ids import encode, first_of, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
@@ -596,7 +596,7 @@ def _order(
     counts = dict.fromkeys(("same", "opposite", "only_first", "only_second", "neither"), 0)
     flips, changes, swapped = [], [], 0
     if runs > 1:
-        tested = [simultaneous(values, resamples=resamples, seed=seed, threads=threads) for values in (left, right)]
+        tested = simultaneous_each([left, right], resamples=resamples, seed=seed, threads=threads)
         for a, b in itertools.combinations(range(runs), 2):
             gaps = [float(row[a] - row[b]) for row in means]
             signs = [0 if abs(gap) <= SAME else (1 if gap > 0 else -1) for gap in gaps]

@@ -82,8 +82,8 @@ class Reader:
             self.refuse(f"{where} is not an object")
         named = dict(parsed)
         if len(named) < len(parsed):
-            keys = [key for key, _ in parsed]
-            twice = next(key for at, key in enumerate(keys) if key in keys[:at])
+            # Up to the first repetition, the keys are those of the dictionary in their order.
+            twice = next(key for (key, _), once in zip(parsed, [*named, None], strict=False) if key != once)
             raise InputError(f"{where} has {shown(twice)} twice", "Keep one of the two.", file=self._file)
         return named
 
