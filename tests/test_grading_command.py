@@ -460,7 +460,8 @@ def test_a_process_with_nothing_left_to_grade_ends_while_another_still_grades(mo
             return workers.Reply(Graded(job, "", "scored"), str(ends_first))
 
     monkeypatch.setattr("treceval_py.grading.processes._Process", Process)
-    found = graded_by_processes(None, ["long", "short"], workers=2, seconds=60)  # type: ignore[arg-type, list-item]
+    setup = workers.Setup(None, "", "", 0)  # type: ignore[arg-type]
+    found = graded_by_processes(setup, ["long", "short"], workers=2, seconds=60)  # type: ignore[list-item]
     assert [each.kept for each in found] == ["True", "False"]
 
 

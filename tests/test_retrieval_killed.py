@@ -261,7 +261,7 @@ def check_restart(program: Program, kind: str, folder: Path, undisturbed: dict[t
     assert {line for line in ended.told if not stage.fullmatch(line)} <= expected.told
     assert ended.encoded == [text for text in everything() if text not in there]
     assert files(folder) == files(expected.folder)
-    assert not [name for name in files(folder) if name.endswith(".part") or name.startswith("work/search")]
+    assert not [name for name in files(folder) if ".treceval" in name or name.startswith("work/search")]
     check_what_is_left(folder, expected.run)
     (record,) = folder.glob("run.txt*.json")
     assert json.loads(record.read_text("utf-8"))["run"]["sha256"] == hashlib.sha256(expected.run).hexdigest()
@@ -287,11 +287,13 @@ def test_the_program_sees_every_change_of_the_disk(undisturbed: dict[tuple[str, 
     expected = undisturbed["exact", False]
     renamed = Counter(point.name.partition(" ")[2] for point in expected.points if point.name.startswith("os.rename"))
     left = {str(path.relative_to(expected.folder)) for path in expected.folder.rglob("*") if path.is_file()}
-    parts = {".run.txt.treceval.part" if path == "run.txt" else f"{path}.part" for path in left - {"work/lock"}}
+    parts = {
+        os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.treceval0") for path in left - {"work/lock"}
+    }
     assert parts <= set(renamed)
     shards = [path for path in left if path.startswith("work/passages/") and path.endswith(".npy")]
     assert len(shards) >= 22  # of 10 texts at most
-    assert renamed["work/passages/manifest.json.part"] == len(shards) + 1  # an empty one, and one for each shard
+    assert renamed["work/passages/.manifest.json.treceval0"] == len(shards) + 1  # an empty one, and one for each shard
     assert sum(name.startswith("work/search/") for name in renamed) == 4  # 30 queries, 8 in a group
 
 
@@ -370,7 +372,7 @@ def test_the_run_of_before_stays_until_the_next_one_is_whole(
     like = undisturbed["exact", True]
     folder = begun(like.folder, tmp_path.resolve())
     (folder / "run.txt").write_text("of before")
-    point = next(point for point in like.points if point.name == "os.rename .run.txt.treceval.part")
+    point = next(point for point in like.points if point.name == "os.rename .run.txt.treceval0")
     ended = program.run("exact", folder, stage=point.stage, point=point.number)
     assert ended.status == KILLED
     assert (folder / "run.txt").read_text() == "of before"

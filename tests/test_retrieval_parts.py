@@ -61,7 +61,7 @@ def test_all_parts_go_and_nothing_else(tmp_path: Path) -> None:
     for key in ("one", "two"):
         parts_of(tmp_path, key).write(0, scores=np.zeros(2))
     (stopped,) = (tmp_path / "search" / key_of("two")).iterdir()
-    stopped.with_name("00001.part").write_bytes(b"")
+    stopped.with_name(f".{stopped.name}.treceval0").write_bytes(b"")
     stopped.with_name("notes.txt").write_text("mine")
     parts_of(tmp_path).clear()
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["notes.txt"]

@@ -107,13 +107,13 @@ def test_a_store_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_files_without_an_entry_in_the_manifest_do_not_count(tmp_path: Path) -> None:
     filled(tmp_path / "w", count=1)
     (tmp_path / "w" / f"{name_of(1)}.npy").write_bytes(b"what a kill left")
-    (tmp_path / "w" / f"{name_of(2)}.npy.part").write_bytes(b"this too")
+    (tmp_path / "w" / f".{name_of(2)}.npy.treceval0").write_bytes(b"this too")
     store = opened(tmp_path / "w")
     assert store.missing() == [1, 2]
     for chunk in list(chunks(texts(), 3))[1:]:
         store.add(chunk, vectors_of(chunk), {})
     store.check_files()
-    assert not list((tmp_path / "w").glob("*.part"))
+    assert not list((tmp_path / "w").glob(".*"))
 
 
 def test_the_order_of_adding_does_not_matter(tmp_path: Path) -> None:

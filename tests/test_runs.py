@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -302,31 +303,57 @@ def test_an_error_half_way_leaves_what_stood_there(tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"r": "before"}
 
 
-def test_a_named_part_replaces_what_a_killed_writer_left(tmp_path: Path) -> None:
-    (tmp_path / "r.part").write_text("half of a run")
-    with written_whole(tmp_path / "r", part="r.part") as stream:
-        assert (tmp_path / "r.part").read_bytes() == b""
+def left(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_what_a_dead_process_left_of_the_same_file_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    stay = dict.fromkeys((".r.treceval", ".r.treceval1", ".s.treceval0", "r.treceval0", ".r.k3x9a_7z"), "mine")
+    for name in (*stay, ".r.treceval0"):
+        (tmp_path / name).write_text("mine")
+    with written_whole(tmp_path / "r") as stream:
+        assert (tmp_path / ".r.treceval0").read_bytes() == b""
         stream.write(b"x")
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"r": "x"}
+    assert left(tmp_path) == {**stay, "r": "x"}
 
 
-def test_a_named_part_lies_beside_the_file_whatever_folder_it_names(tmp_path: Path) -> None:
-    with written_whole(tmp_path / "r", part="elsewhere/r.part"):
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["r.part"]
+def test_two_writers_of_a_file_each_have_their_own_and_the_last_wins(tmp_path: Path) -> None:
+    with written_whole(tmp_path / "r") as first:
+        with written_whole(tmp_path / "r") as second:
+            assert set(left(tmp_path)) == {".r.treceval0", ".r.treceval1"}
+            second.write(b"second")
+        first.write(b"first")
+    assert left(tmp_path) == {"r": "first"}
 
 
-def test_a_named_part_does_not_write_through_a_link(tmp_path: Path) -> None:
+def test_a_temporary_file_does_not_go_through_a_link_or_a_folder_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("kept")
-    (tmp_path / "r.part").symlink_to(tmp_path / "precious")
-    with written_whole(tmp_path / "r", part="r.part") as stream:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / ".r.treceval0").symlink_to(tmp_path / "precious")
+    (tmp_path / "made" / ".r.treceval1").mkdir()
+    # A link is not followed, and neither is removed.
+    with written_whole(tmp_path / "made" / "r") as stream:
         stream.write(b"x")
     assert (tmp_path / "precious").read_text() == "kept"
+    assert (tmp_path / "made" / "r").read_text() == "x"
 
 
-def test_a_part_that_is_a_folder_is_an_error_of_one_line(tmp_path: Path) -> None:
-    (tmp_path / "r.part").mkdir()
+@pytest.mark.skipif(os.name != "posix", reason="rights of files")
+def test_a_new_file_has_the_rights_that_a_program_gives_and_an_old_one_keeps_its_own(tmp_path: Path) -> None:
+    (tmp_path / "old").touch(0o600)
+    for name, rights in (("new", 0o666 & ~0o22), ("old", 0o600)):
+        before = os.umask(0o22)
+        try:
+            with written_whole(tmp_path / name):
+                pass
+        finally:
+            os.umask(before)
+        assert (tmp_path / name).stat().st_mode & 0o777 == rights
+
+
+def test_a_file_that_cannot_be_made_is_an_error_of_one_line(tmp_path: Path) -> None:
     with (
         pytest.raises(OutputError, match=r": cannot be written: .*\. Check the folder and the space left\.$"),
-        written_whole(tmp_path / "r", part="r.part"),
+        written_whole(tmp_path / "none" / "r"),
     ):
         pass

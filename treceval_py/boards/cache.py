@@ -7,12 +7,10 @@ they come back unchanged.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import re
 import stat
-import time
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
@@ -24,7 +22,7 @@ from treceval_py.data.ids import encode
 from treceval_py.diagnosis.sign import Sign
 from treceval_py.errors import DataError, InputError, OutputError
 from treceval_py.io.source import peek, whole
-from treceval_py.io.target import unfinished, written_whole
+from treceval_py.io.target import written_whole
 
 CACHE_NAME = ".treceval-board.json.gz"
 """Name of the file in the folder of the runs; hidden, so that it is not taken for a run."""
@@ -38,9 +36,6 @@ FORMAT = 4
 
 LONGEST = 1 << 28
 """Most bytes of the file and of its text: the values of 500 runs for 5,000 queries and 10 measures."""
-
-ABANDONED = 3600.0
-"""Seconds after which a half-written file is considered left over from a killed process."""
 
 ROUNDING = 1e-9
 """By how much a sum may go beyond the range of its measure."""
@@ -332,17 +327,7 @@ def write_cache(path: str, key: Sequence[str], entries: Mapping[str, Entry], fil
             stream.write(_head(text) + text)
     except OutputError as error:
         return f"results are not cached: {error}"
-    _tidy(path)
     return ""
-
-
-def _tidy(path: str) -> None:
-    """Remove half-written files of killed boards."""
-    folder, name = os.path.split(path)
-    with contextlib.suppress(OSError):
-        for left in unfinished(folder or os.curdir, [name]):
-            if time.time() - os.lstat(left).st_mtime > ABANDONED:
-                os.unlink(left)
 
 
 def _plain(entry: Entry, queries: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from treceval_py.cli.options import (
     titled,
 )
 from treceval_py.cli.printing import Output, check_targets, note, say
-from treceval_py.cli.progress import counting
+from treceval_py.cli.progress import working
 from treceval_py.errors import visible
 from treceval_py.rendering import left_out, render, show_of
 
@@ -117,7 +117,7 @@ def board(
     qrels, *runs = files
     written = [output.path] if output.path and output.path != "-" else []
     ranking: Board | CollectionsBoard
-    with counting("runs scored") as after:
+    with working("scoring and ranking runs") as after:
         statistics["after"] = after
         if runs:
             from treceval_py.boards.board import board as board_of

@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 class _Context(click.Context):
     """The context of a command, which reports help that cannot be printed."""
 
+    prints = False
+    """Whether click prints help; set on the class, as a context is gone when its printing fails."""
+
     def get_help(self) -> str:
         """Return the help; fail if it cannot be printed, which click would ignore."""
         if sys.stdout is None:
             raise OutputError("standard output is closed", "Redirect it to a file.")
+        _Context.prints = True
         return super().get_help()
 
 
@@ -44,6 +48,26 @@ TEXT = _Text()
 
 
 THREADS = "OPENBLAS_NUM_THREADS"
+
+ROOM = {"numpy": 96 << 20, "scipy": 112 << 20}
+"""Bytes of address space that importing a package takes, with some to spare; see `_Room`."""
+
+
+class _Room:
+    """An importer that finds nothing, and refuses packages for which too little memory is left.
+
+    Their linear algebra would try for ever to get it, or end the program without an exception.
+    """
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Raise MemoryError if a package would not fit."""
+        if name in ROOM:
+            import mmap
+
+            try:
+                mmap.mmap(-1, ROOM[name]).close()
+            except OSError:
+                raise MemoryError from None
 
 
 class Command(click.Command):
@@ -163,11 +187,11 @@ class Command(click.Command):
 
 def load_numpy() -> None:
     """Import numpy without the threads of its linear algebra, which scoring never uses: one for each core."""
+    if "numpy" not in sys.modules:
+        sys.meta_path.insert(0, _Room())
     if THREADS not in os.environ:
-        os.environ[THREADS] = "1"
-        import numpy  # noqa: F401 - only to be loaded
-
-        del os.environ[THREADS]  # programs started or modules imported later may need their threads
+        os.putenv(THREADS, "1")  # for scipy's too, until `long_work`, which may need threads
+    import numpy  # noqa: F401 - only to be loaded
 
 
 def names_file(word: str, ctx: click.Context | None = None) -> bool:
@@ -330,7 +354,7 @@ def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
             said.add(str(message))
             note(str(message))
 
-    usual = warnings.showwarning
+    usual, _Context.prints = warnings.showwarning, False
     try:
         words = _called([*arguments]) if program is treceval else [*arguments]
         # Not click's own `main`, which prints a line of its own when the program is interrupted.
@@ -346,7 +370,9 @@ def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except TrecevalError as error:
-        say(f"{program.name}: {error}" if error.file is None else str(error))
+        # A package that does not fit into memory is not missing.
+        line = _too_little(error.__context__) or str(error)
+        say(f"{program.name}: {line}" if error.file is None else str(error))
         return error.status
     except click.UsageError as error:
         message = shortened(" ".join(error.format_message().split()))
@@ -356,8 +382,34 @@ def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
         return error.exit_code
     except BrokenPipeError:
         raise
-    except OSError as error:  # help and usage, which click prints itself; an error with a file is about that file
-        about_file = f"{shortened(str(error.filename), 200)}: {error.strerror or error}."
-        say(f"{program.name}: {lost(error)}" if error.filename is None else about_file)
+    except Exception as error:
+        line = _of_system(error, program.name)
+        if not line:
+            raise
+        say(line)
         return 1
     return 0
+
+
+def _of_system(error: Exception, name: str | None) -> str:
+    """Return what to say of an error of the system; empty for one of this program."""
+    if line := _too_little(error):
+        return f"{name}: {line}"
+    if not isinstance(error, OSError):
+        return ""
+    if error.filename is not None:
+        return f"{shortened(str(error.filename), 200)}: {error.strerror or error}."
+    return f"{name}: {lost(error)}" if _Context.prints else f"{name}: {error.strerror or error}."
+
+
+def _too_little(error: BaseException | None) -> str:
+    """Return what to say of an error that too little memory caused, or too few threads; empty for another."""
+    while error is not None:
+        # Others are of libraries that could not be loaded; not every MemoryError can become text.
+        words = ("Cannot allocate memory", "failed to map segment")
+        if isinstance(error, MemoryError) or any(part in str(error) for part in words):
+            return "out of memory. Use a machine with more, or raise the limit (ulimit -v)."
+        if "can't start new thread" in str(error):
+            return "no thread can be started. Raise the limit of memory (ulimit -v) or of processes (ulimit -u)."
+        error = error.__cause__ or error.__context__
+    return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -10,7 +11,8 @@ import click
 from treceval_py.cli.commands import Command
 from treceval_py.cli.options import choice, named, option
 from treceval_py.cli.printing import lost, note, wrote
-from treceval_py.errors import InputError, OutputError
+from treceval_py.cli.progress import working
+from treceval_py.errors import InputError, OutputError, visible
 from treceval_py.io.formats import endings, formats_of
 
 if TYPE_CHECKING:
@@ -64,14 +66,15 @@ def convert(
         if given is not None and given not in known:
             raise click.UsageError(f"Invalid value for '{name}': '{given}' is not one of {', '.join(known)}.")
     try:
-        done = conversion.convert(
-            source,
-            target if target != "-" else _standard_output(target_format),
-            kind=kind,
-            source_format=source_format,
-            target_format=target_format,
-            tag=tag,
-        )
+        with working(f"converting {visible(source)}") if target != "-" else nullcontext():
+            done = conversion.convert(
+                source,
+                target if target != "-" else _standard_output(target_format),
+                kind=kind,
+                source_format=source_format,
+                target_format=target_format,
+                tag=tag,
+            )
         if target == "-":
             sys.stdout.buffer.flush()
     except InputError as error:
@@ -82,7 +85,7 @@ def convert(
     except BrokenPipeError:
         raise
     except OSError as error:  # errors in a file are reported as ours
-        raise lost(error) from None
+        raise lost(error) if target == "-" else error from None
     if target != "-":
         wrote(f"{target} ({done.format})")
     if done.guessed:

@@ -10,6 +10,8 @@ import click
 from treceval_py.cli.commands import Command
 from treceval_py.cli.options import TWICE, option, repeatable, scoring_options
 from treceval_py.cli.printing import put
+from treceval_py.cli.progress import working
+from treceval_py.errors import visible
 
 if TYPE_CHECKING:
     from treceval_py.explaining import Arithmetic
@@ -64,7 +66,8 @@ def explain(
     if query is not None:
         put("\n".join(map(arithmetic_text, _of_query(qrels, run, query, scoring, reading))), output)
         return
-    explanation = explained(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())
+    with working(f"explaining {visible(run)}"):
+        explanation = explained(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())
     put(explanation_text(explanation), output)
 
 

@@ -13,7 +13,7 @@ import click
 from treceval_py.cli.commands import Command
 from treceval_py.cli.options import choice, flag, given, number, option, titled
 from treceval_py.cli.printing import Output, note, put, wrote
-from treceval_py.cli.progress import counting
+from treceval_py.cli.progress import working
 from treceval_py.errors import visible
 from treceval_py.version import pip_install
 
@@ -123,7 +123,7 @@ def grade(
         "without": [] if rules_file is None else [rules_file],
         "to": tuple(dict.fromkeys(to)),
     }
-    with counting("submissions graded") as after:
+    with working("grading submissions") as after:
         if rules.tasks:
             course = grading.grade_course(submissions, output, after=after, **shared)
             books = {f"{name}: ": book for name, book in zip(course.names, course.tasks, strict=True)}

@@ -76,8 +76,8 @@ def progress(files: Sequence[str]) -> AbstractContextManager[Bar | None]:
 
 
 @contextmanager
-def working(work: str) -> Iterator[None]:
-    """Show what is being done, and for how long, after a while.
+def working(work: str) -> Iterator[Callable[[], None] | None]:
+    """Show what is being done, and for how long, after a while; yield a callback that counts steps.
 
     Parameters
     ----------
@@ -85,13 +85,18 @@ def working(work: str) -> Iterator[None]:
         What is being done: "comparing 12 runs".
     """
     if sys.stderr is None or not sys.stderr.isatty():
-        yield
+        yield None
         return
-    ended, begun, terminal = threading.Event(), time.monotonic(), sys.stderr
+    ended, begun, terminal, done = threading.Event(), time.monotonic(), sys.stderr, 0
+
+    def after() -> None:
+        nonlocal done
+        done += 1
 
     def show() -> None:
         while not ended.wait(PATIENCE):
-            terminal.write(f"\r{work}: {time.monotonic() - begun:.0f} s")
+            steps = f"{done} done, " if done else ""
+            terminal.write(f"\r{work}: {steps}{time.monotonic() - begun:.0f} s")
             terminal.flush()
         terminal.write("\r\x1b[K" if time.monotonic() - begun >= PATIENCE else "")
         terminal.flush()
@@ -99,36 +104,7 @@ def working(work: str) -> Iterator[None]:
     thread = threading.Thread(target=show, daemon=True)
     thread.start()
     try:
-        yield
+        yield after
     finally:
         ended.set()
         thread.join()
-
-
-@contextmanager
-def counting(unit: str) -> Iterator[Callable[[], None] | None]:
-    """Yield a callback to call after each of many steps; their number is shown after a while.
-
-    Parameters
-    ----------
-    unit : str
-        The unit that is counted.
-    """
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    begun, done = time.monotonic(), 0
-
-    def after() -> None:
-        nonlocal done
-        done += 1
-        if time.monotonic() - begun >= PATIENCE and sys.stderr is not None:
-            sys.stderr.write(f"\r{done} {unit}")
-            sys.stderr.flush()
-
-    try:
-        yield after
-    finally:
-        if time.monotonic() - begun >= PATIENCE and done:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shlex
 import signal
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from treceval_py.cli.commands import THREADS
 from treceval_py.cli.printing import note, say
 from treceval_py.errors import OutputError
 
@@ -26,6 +28,8 @@ def long_work(work: str, kept: str) -> Iterator[Stages]:
     """Yield a reporter for work of hours; `kept` says what an interruption leaves in the folder `work`."""
     # Undo settings that suit a command of a tenth of a second.
     gc.enable()
+    if THREADS not in os.environ:  # else the user's number
+        os.unsetenv(THREADS)
     if hasattr(signal, "SIGPIPE"):
         # A broken connection (the hub's, Ray's) is an error of that connection and must not end the program.
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 
 from treceval_py.data.ids import shown
-from treceval_py.errors import EvaluationError, listed
+from treceval_py.errors import EvaluationError, OutputError, listed
 from treceval_py.grading.adjustments import matched, read_adjustments
 from treceval_py.grading.attention import with_questions
 from treceval_py.grading.course import Course, course_of, of_no_task, roster_of, submissions_of
@@ -32,6 +33,7 @@ from treceval_py.grading.people import Roster, class_of, read_roster
 from treceval_py.grading.processes import forget
 from treceval_py.grading.records import KEPT, FileRead
 from treceval_py.grading.rules import DEFAULT_RULES, Rules, Task
+from treceval_py.io.target import locked
 from treceval_py.threads import available_threads
 
 AnyPath = str | os.PathLike[str]
@@ -209,23 +211,24 @@ def _graded(
         others = [identity for other in exercises if other is not exercise for identity in other.identities]
         said = read_adjustments(os.path.join(targets[""], ADJUSTMENTS), exercise.task.name, names)
         exercise.decisions = matched(said, exercise.identities, others)
-    os.makedirs(os.path.join(targets[""], KEPT), exist_ok=True)
-    for exercise in exercises:
-        folder = os.path.join(targets[exercise.task.name], KEPT)
-        os.makedirs(folder, exist_ok=True)
-        exercise.grade(folder, workers=workers or available_threads(), after=after)
-    free_days: FreeDays = {}
-    # Free late days are used in the order of the deadlines, not of the tasks.
-    never = datetime.max.replace(tzinfo=UTC)
-    in_time = sorted(exercises, key=lambda exercise: exercise.task.rules.deadline or never)
-    books = {exercise.task.name: with_questions(exercise.book(free_days)) for exercise in in_time}
-    written = []
-    for exercise in exercises:
-        folder = targets[exercise.task.name]
-        book = with_edits(folder, books[exercise.task.name])
-        notes = write_all(folder, book, to)
-        forget(os.path.join(folder, KEPT), set(exercise.kept))
-        written.append(book._replace(notes=(*book.notes, *notes)))
+    with ExitStack() as stack:
+        for folder in targets.values():
+            stack.enter_context(locked(folder, OutputError, "folder", f"{KEPT}/lock"))
+        for exercise in exercises:
+            folder = os.path.join(targets[exercise.task.name], KEPT)
+            exercise.grade(folder, workers=workers or available_threads(), after=after)
+        free_days: FreeDays = {}
+        # Free late days are used in the order of the deadlines, not of the tasks.
+        never = datetime.max.replace(tzinfo=UTC)
+        in_time = sorted(exercises, key=lambda exercise: exercise.task.rules.deadline or never)
+        books = {exercise.task.name: with_questions(exercise.book(free_days)) for exercise in in_time}
+        written = []
+        for exercise in exercises:
+            folder = targets[exercise.task.name]
+            book = with_edits(folder, books[exercise.task.name])
+            notes = write_all(folder, book, to)
+            forget(os.path.join(folder, KEPT), set(exercise.kept))
+            written.append(book._replace(notes=(*book.notes, *notes)))
     return written
 
 

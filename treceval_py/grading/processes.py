@@ -22,7 +22,7 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,7 +35,7 @@ from treceval_py.grading.intake.folders import Submission
 from treceval_py.grading.marking.marking import Grader, record_of
 from treceval_py.grading.records import FAILED, AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
 from treceval_py.grading.rules import Task
-from treceval_py.io.target import unfinished, written_whole
+from treceval_py.io.target import written_whole
 
 SUFFIX = ".json.gz"
 
@@ -114,12 +114,6 @@ def forget(folder: str, keep: set[str]) -> None:
     for name in sorted(os.listdir(folder)):
         if SUFFIX in name and name not in keep:
             remove(os.path.join(folder, name))
-
-
-def forget_unfinished(folder: str, names: Collection[str]) -> None:
-    """Remove unfinished files of a killed process, for files of these names; raises like `forget`."""
-    for path in unfinished(folder, names):
-        remove(path)
 
 
 def remove(path: str) -> None:
@@ -237,6 +231,10 @@ def _bound(memory: int) -> None:
 
 def _end_with(parent: int) -> None:
     """End this process when its parent ends, even while it grades: only the parent watches the time limit."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, which needs no thread of this process to run
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -343,6 +341,8 @@ def graded_by_processes(
         stopped.set()
         for process in crew:
             process.end()
+        if setup.folder:  # records that they were writing when they were stopped
+            forget(setup.folder, {name for name in os.listdir(setup.folder) if not name.startswith(".")})
     return [replies[number] for number in range(len(jobs))]
 
 

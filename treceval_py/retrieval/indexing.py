@@ -173,8 +173,7 @@ def build(settings: IndexSettings, vectors: Vectors, path: str, reporter: Report
             reporter.advance(len(block))
         reporter.end()
     faiss = exact.load_faiss()
-    # Always the same name beside it: what a killed writer left is replaced by the next one.
-    with written_whole(path, part=f"{os.path.basename(path)}.part") as stream:
+    with written_whole(path) as stream:
         faiss.write_index(index, faiss.PyCallbackIOWriter(stream.write))
     return digest_of_file(path)
 

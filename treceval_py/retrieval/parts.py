@@ -13,8 +13,8 @@ import numpy as np
 
 from treceval_py._types import AnyArray
 from treceval_py.io.digests import digest_of_file
-from treceval_py.io.target import written_whole
-from treceval_py.retrieval.shards import canonical, folder_errors
+from treceval_py.io.target import folder_errors, written_whole
+from treceval_py.retrieval.shards import canonical
 
 
 def key_of(value: object) -> str:
@@ -68,7 +68,7 @@ class Parts:
         np.savez(packed, **arrays)  # type: ignore[arg-type]
         content = packed.getvalue()
         path = os.path.join(self._folder, _name(number, hashlib.sha256(content).hexdigest()))
-        with written_whole(path, part=f"{number:05d}.part") as stream:
+        with written_whole(path) as stream:
             stream.write(content)
         self._paths[number] = path
 
@@ -90,7 +90,7 @@ class Parts:
             os.rmdir(above)
 
 
-_PART = re.compile(r"[0-9]{5,}(-[0-9a-f]{16}\.npz|\.part)")
+_PART = re.compile(r"\.?[0-9]{5,}-[0-9a-f]{16}\.npz(\.treceval[0-9]+)?")
 """Names of the files, and of those that are being written."""
 
 

@@ -23,6 +23,7 @@ from treceval_py.corpora.texts import Chunk, Survey, Texts, chunks, survey
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.digests import digest_of_file
+from treceval_py.io.target import folder_errors
 from treceval_py.retrieval import distributed, exact, indexing, products
 from treceval_py.retrieval.collection import Collection
 from treceval_py.retrieval.external import Embedded, Imported
@@ -33,7 +34,7 @@ from treceval_py.retrieval.models import Model, Settings, Side, identity
 from treceval_py.retrieval.parts import Parts, key_of
 from treceval_py.retrieval.pools import open_pool
 from treceval_py.retrieval.reranking import Outcome, Reranker, rerank
-from treceval_py.retrieval.shards import Store, check_chunk, deciding, folder_errors, locked
+from treceval_py.retrieval.shards import Store, check_chunk, deciding, locked
 from treceval_py.retrieval.sparse import encoder_maker
 from treceval_py.retrieval.tasks import Pool, Task
 from treceval_py.retrieval.vectors import SparseVectors
@@ -512,7 +513,7 @@ def _engine(request: Request, retriever: Dense | Imported, passages: Store | Emb
     else:
         with folder_errors(folder):
             for name in os.listdir(folder):  # builds that were killed
-                if re.fullmatch(r"[0-9a-f]{16}\.faiss(\.json)?\.part", name):
+                if re.fullmatch(r"\.[0-9a-f]{16}\.faiss(\.json)?\.treceval[0-9]+", name):
                     os.unlink(os.path.join(folder, name))
         digest = indexing.build(settings, vectors, path, watch)
         write_json(record, {**made, "sha256": digest})

@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -25,8 +24,9 @@ from treceval_py.corpora.reporting import SILENT, Reporter
 from treceval_py.corpora.texts import Chunk, Listed, Survey, Texts, chunks
 from treceval_py.data.ids import Ids
 from treceval_py.errors import OutputError, RunnerError
+from treceval_py.io import target
 from treceval_py.io.digests import digest_of_file
-from treceval_py.io.target import written_whole
+from treceval_py.io.target import folder_errors, written_whole
 from treceval_py.retrieval.vectors import AGAIN, ShardVectors, SparseVectors, joined, packed
 
 FORMAT = "treceval_py embeddings 2"
@@ -459,38 +459,8 @@ def check_chunk(chunk: Chunk, survey: Survey) -> None:
         raise RunnerError("the texts changed while they were read", "Start again.", file=survey.name)
 
 
-@contextmanager
-def locked(folder: str) -> Iterator[None]:
-    """Lock a folder against a second program; the lock ends with the process, however it ends.
-
-    Raises
-    ------
-    RunnerError
-        Another process has it.
-    OutputError
-        The folder cannot be made.
-    """
-    with folder_errors(folder):
-        os.makedirs(folder, exist_ok=True)
-        stream = open(os.path.join(folder, "lock"), "a+b", buffering=0)  # noqa: SIM115 - closed below
-    with stream:
-        with suppress(ImportError):  # Windows: nobody is kept out there
-            import fcntl
-
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                stream.seek(0)
-                holder = stream.read(20).decode("ascii", "replace").strip()
-                told = f" (process {holder})" if holder else ""
-                in_use = f"another treceval command is using this folder{told}"
-                raise RunnerError(in_use, "Wait for it, or use another --work folder.", file=folder) from None
-            except OSError:  # a file system without locks
-                pass
-        with suppress(OSError):  # a number for people, which a full disk may do without
-            stream.truncate(0)
-            stream.write(b"%d\n" % os.getpid())
-        yield
+locked = partial(target.locked, kind=RunnerError, other="--work folder")
+"""Lock a work folder against a second program."""
 
 
 def canonical(value: object) -> bytes:
@@ -499,7 +469,7 @@ def canonical(value: object) -> bytes:
 
 
 def _write(path: str, content: bytes) -> None:
-    with written_whole(path, part=f"{os.path.basename(path)}.part") as stream:
+    with written_whole(path) as stream:
         stream.write(content)
 
 
@@ -548,13 +518,3 @@ def _difference(key: str, *values: object) -> str:
         return f"the model's {key.removeprefix('model.files.')} is another file"
     before, now = ("not there" if value is None else repr(value) for value in values)
     return f"{key.replace('_', ' ')} was {before} and is {now}"
-
-
-@contextmanager
-def folder_errors(folder: str) -> Iterator[None]:
-    """Turn errors of the file system about a folder into an `OutputError`."""
-    try:
-        yield
-    except OSError as error:
-        reason = f"the folder cannot be used: {error.strerror or error}"
-        raise OutputError(reason, "Check its name, its rights and the space left.", file=folder) from None

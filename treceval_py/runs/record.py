@@ -108,7 +108,7 @@ def write_json(path: str, value: object) -> None:
     OutputError
         The file cannot be written.
     """
-    with written_whole(path, part=f"{os.path.basename(path)}.part") as stream:
+    with written_whole(path) as stream:
         # Bytes of a file name that are not UTF-8 become JSON escapes that Python reads back.
         stream.write(json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
 

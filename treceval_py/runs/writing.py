@@ -129,7 +129,7 @@ def write_search_results(
     path = os.fspath(path)
     reporter.begin("write", queries, "queries")
     writer = _Writer(ids, tag, k)
-    with written_whole(path, part=part_of(path)) as stream:
+    with written_whole(path) as stream:
         for group in groups:
             _check_form(group, k)
             rows = max(1, PORTION // max(1, group.positions.shape[1]))
@@ -234,11 +234,6 @@ def check_tag(tag: str) -> bytes:
     return _checked("tag", encode(tag))
 
 
-def part_of(path: str) -> str:
-    """Return the name of a run file while it is incomplete."""
-    return f".{os.path.basename(path)}.treceval.part"
-
-
 def check_output(output: str, sources: Iterable[str]) -> None:
     """Refuse a run file that could not be written, before the work begins.
 
@@ -254,9 +249,8 @@ def check_output(output: str, sources: Iterable[str]) -> None:
     OutputError
         The output is not a file, would replace a source, or its folder cannot be written.
     """
-    folder = os.path.dirname(os.path.realpath(output))
     there = [source for source in sources if os.path.exists(source)]
-    for path in (output, sidecar_of(output), f"{output}.qrels", os.path.join(folder, part_of(output))):
+    for path in (output, sidecar_of(output), f"{output}.qrels"):
         if path in {"", "-"} or path.endswith(os.sep) or (_exists(path) and not os.path.isfile(path)):
             raise OutputError("a run is a file, with its record next to it", "Name a file.", file=path or "''")
         if os.path.exists(path) and any(os.path.samefile(path, source) for source in there):

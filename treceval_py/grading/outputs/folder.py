@@ -18,7 +18,7 @@ from treceval_py.grading.outputs.feedback import feedback
 from treceval_py.grading.outputs.gradebook import class_table, csv_of, graded_json, sheets_of, shown, workbook
 from treceval_py.grading.outputs.imports import PLATFORMS
 from treceval_py.grading.outputs.pages import overview
-from treceval_py.grading.processes import forget_unfinished, remove
+from treceval_py.grading.processes import remove
 from treceval_py.grading.records import KEPT, MANIFEST
 from treceval_py.io.target import written_whole
 
@@ -221,9 +221,6 @@ def write_files(target: str, made: Mapping[str, bytes]) -> None:
         if name not in written and name not in by_hand and os.path.lexists(os.path.join(target, name)):
             remove(os.path.join(target, name))
     _write_manifest(target, {name: known[name] for name in by_hand} | {name: (own,) for name, own in written.items()})
-    forget_unfinished(target, FILES)
-    forget_unfinished(os.path.join(target, KEPT), (MANIFEST,))
-    forget_unfinished(folder, {os.path.basename(name) for name in (*written, *known)})
 
 
 @contextmanager
