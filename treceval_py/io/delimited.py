@@ -21,6 +21,7 @@ from treceval_py.errors import DataError, InputError
 from treceval_py.io.dictionaries import Dictionary, Infinite, Rank
 from treceval_py.io.records import Records, encoded
 from treceval_py.io.source import name_of, whole
+from treceval_py.io.writing import any_id, checked
 
 
 def read(source: Source, value: Field) -> Dictionary:
@@ -89,8 +90,9 @@ def _written(table: Run | Qrels, separator: str) -> Iterator[bytes]:
     portion = io.StringIO()
     writer = csv.writer(portion, delimiter=separator, lineterminator="\n")
     writer.writerow(["qid", "docid", "score" if isinstance(table, Run) else "rel"])
-    for qid, documents in table.items():
-        writer.writerows([qid, docid, repr(number)] for docid, number in documents.items())
+    for part in checked(table, any_id("a CSV file" if separator == "," else "a TSV file")):
+        rows = ((qid, docid, repr(number)) for qid, documents in part.items() for docid, number in documents.items())
+        writer.writerows(rows)
         yield encode(portion.getvalue())
         portion.seek(portion.truncate(0))
     yield encode(portion.getvalue())

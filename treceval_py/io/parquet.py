@@ -20,6 +20,7 @@ from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
 from treceval_py.io.records import Records
 from treceval_py.io.source import name_of, rewindable
+from treceval_py.io.writing import any_id, by_row, checked
 from treceval_py.version import pip_install
 
 MAGIC = b"PAR1"
@@ -151,6 +152,10 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
     return ParquetTable(records, values, (wanted[2],), ranks, tag if isinstance(tag, str) and tag else DEFAULT_TAG)
 
 
+ROWS = 1 << 20
+"""Rows in a row group, as pyarrow writes them by default."""
+
+
 def written_parquet(table: Qrels | Run, tag: str) -> Iterator[bytes]:
     """Return judgments or a run as a Parquet file, in the order of the table, with the ranks of a run if it has some.
 
@@ -161,20 +166,53 @@ def written_parquet(table: Qrels | Run, tag: str) -> Iterator[bytes]:
     InputError
         ``pyarrow`` is not installed.
     """
-    qids = np.repeat(np.array(table.qids, dtype=object), np.diff(table.offsets))
-    columns = {"qid": _written(qids, "query id"), "docid": _written(table.docids.text(), "docid")}
-    if isinstance(table, Qrels):
-        columns["rel"] = table.rels
-    else:
-        columns["score"] = table.scores
-        if table.ranks is not None:
-            columns["rank"] = table.ranks
-        columns["tag"] = _written([tag] * len(table.docids), "tag")
+    pyarrow, drain, writer, rest = _pyarrow(None), _Drain(), None, None
     from pyarrow import parquet  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-    written = io.BytesIO()
-    parquet.write_table(_pyarrow(None).table(columns), written)
-    return iter([written.getvalue()])
+    for part in checked(table, any_id("a Parquet file")):
+        columns = {"qid": _texts(by_row(part), "query id"), "docid": _texts(part.docids, "docid")}
+        if isinstance(part, Qrels):
+            columns["rel"] = part.rels
+        else:
+            columns["score"] = part.scores
+            if part.ranks is not None:
+                columns["rank"] = part.ranks
+            columns["tag"] = _texts(Ids.from_text([tag]), "tag").take(np.zeros(len(part.docids), dtype=np.int64))
+        rows = pyarrow.table(columns)
+        rest = rows if rest is None else pyarrow.concat_tables([rest, rows])
+        writer = writer or parquet.ParquetWriter(drain, rest.schema)
+        while len(rest) > ROWS:
+            writer.write_table(rest[:ROWS].combine_chunks(), ROWS)
+            rest = rest[ROWS:]
+            yield drain.taken()
+    writer.write_table(rest.combine_chunks(), ROWS)
+    writer.close()
+    yield drain.taken()
+
+
+class _Drain(io.RawIOBase):
+    """A file whose bytes are taken while it is written."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._taken = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._pieces.append(bytes(data))
+        return len(data)
+
+    def tell(self) -> int:
+        return self._taken + sum(map(len, self._pieces))
+
+    def taken(self) -> bytes:
+        """Return what was written since the last call."""
+        data = b"".join(self._pieces)
+        self._taken += len(data)
+        self._pieces.clear()
+        return data
 
 
 def _pyarrow(name: str | None) -> Any:
@@ -224,11 +262,16 @@ def _raw(texts: Any) -> Ids:
     return Ids(buffer, offsets - start)
 
 
-def _written(texts: Any, kind: str) -> Any:
+def _texts(ids: Ids, kind: str) -> Any:
+    """Return ids as a column of pyarrow."""
     pyarrow = _pyarrow(None)
-    try:
-        return pyarrow.array(texts, type=pyarrow.string())
-    except UnicodeEncodeError:
-        text = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
-        problem = f"{kind} {quoted(encode(text))} is not UTF-8, so it cannot be written to a Parquet file"
-        raise DataError(problem, "Use another one.") from None
+    offsets = pyarrow.py_buffer(ids.offsets.astype(np.int32))
+    texts = pyarrow.StringArray.from_buffers(len(ids), offsets, pyarrow.py_buffer(ids.buffer))
+    if not ids.buffer.isascii():
+        try:
+            texts.validate(full=True)
+        except pyarrow.ArrowInvalid:
+            text = next(text for text in ids.text() if any("\ud800" <= character <= "\udfff" for character in text))
+            problem = f"{kind} {quoted(encode(text))} is not UTF-8, so it cannot be written to a Parquet file"
+            raise DataError(problem, "Use another one.") from None
+    return texts
