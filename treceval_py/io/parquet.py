@@ -8,23 +8,29 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray, Source
+from treceval_py.data.arrow import Batch, batches_of, joined
 from treceval_py.data.columns import DOCUMENT, QUERY, RANK, TAG, Field, column_of, needed
 from treceval_py.data.ids import Ids, decode, encode, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
 from treceval_py.io.records import Records
+from treceval_py.io.rows import Part
 from treceval_py.io.source import name_of, rewindable
 from treceval_py.io.writing import any_id, by_row, checked
 from treceval_py.version import pip_install
 
 MAGIC = b"PAR1"
 """The bytes at the beginning and end of a Parquet file."""
+
+BATCH = 1 << 16
+"""Number of rows read at a time."""
 
 
 class ParquetTable(NamedTuple):
@@ -38,8 +44,8 @@ class ParquetTable(NamedTuple):
         The values of the rows.
     names : tuple of str
         The name of the values' column.
-    ranks : pyarrow array or None
-        The ranks, if there is a rank column.
+    ranks : (D,) int array or None
+        The ranks, if all are whole numbers.
     tag : str
         The tag of the last row.
     """
@@ -47,7 +53,7 @@ class ParquetTable(NamedTuple):
     records: Records
     values: Any
     names: tuple[str, ...]
-    ranks: Any
+    ranks: IntArray | None
     tag: str
 
     def run(self) -> Run:
@@ -67,11 +73,7 @@ class ParquetTable(NamedTuple):
         missing = np.flatnonzero(np.isnan(scores))
         if len(missing):
             raise self.records.error(int(missing[0]), "score", "is NaN, so it cannot be ranked", "Find its cause.")
-        ranks: IntArray | None = None
-        # Kept if it has whole numbers, like the rank column of TREC's runs.
-        if self.ranks is not None and types.is_integer(self.ranks.type) and not self.ranks.null_count:
-            ranks = _numpy(self.ranks).astype(np.int64)
-        return self.records.run(scores, ranks=ranks, tag=self.tag)
+        return self.records.run(scores, ranks=self.ranks, tag=self.tag)
 
     def qrels(self) -> Qrels:
         """Return the values as judgments.
@@ -116,6 +118,103 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
         The file cannot be read, a column is missing, or ids are not text.
     """
     name = name_of(source)
+    with _opened(source, value) as content:
+        numbers: dict[bytes, int] = {}
+        try:
+            rows, tag = joined(list(content.batches(numbers))), content.tag()
+        except (OSError, ValueError, _pyarrow(name).ArrowException):  # what is wrong, if anything, is found below
+            pass
+        else:
+            records = Records(list(map(decode, numbers)), rows.queries, rows.starts, rows.docids, name, numbered=True)
+            values = _pyarrow(name).array(rows.values)
+            return ParquetTable(records, values, (content.value,), rows.ranks, tag)
+        table, tag = content.file.read(columns=[name for name in content[1:] if name is not None]), content.tag()
+    qids = _ids(table.column(content.query), content.query, "query", name).dictionary_encode()
+    codes = _numpy(qids.indices).astype(np.int64)
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)]])
+    queries = [decode(qid) for qid in _raw(qids.dictionary).raw()]
+    docids = _raw(_ids(table.column(content.document), content.document, "document", name))
+    records = Records(queries, codes[starts[:-1]], starts, docids, name, numbered=True)
+    ranks: IntArray | None = None
+    if content.ranked and not table.column(content.rank).null_count:
+        ranks = _numpy(table.column(content.rank)).astype(np.int64)
+    return ParquetTable(records, table.column(content.value).combine_chunks(), (content.value,), ranks, tag)
+
+
+def parts_of_parquet(source: Source, value: Field) -> Iterator[Part]:
+    """Yield the rows of judgments or a run in portions, without holding more of them.
+
+    Parameters
+    ----------
+    source, value
+        As for `read_parquet`.
+
+    Yields
+    ------
+    Part
+        Consecutive rows, with the tag of the last row of all. Whole numbers are both judgments and scores. Whether a
+        document occurs twice in a query is not checked.
+
+    Raises
+    ------
+    InputError
+        The rows can only be read by `read_parquet`, which tells what is wrong if something is.
+    """
+    first, numbers = 1, dict[bytes, int]()
+    with _opened(source, value) as content:
+        tag = encode(content.tag())
+        for batch in content.batches(numbers):
+            qids, count = list(numbers), len(batch.docids)
+            numbers.clear()
+            scores: FloatArray = batch.values.astype(np.float64, copy=False)
+            if b"" in qids or not np.diff(batch.docids.offsets).all() or np.isnan(scores).any():
+                raise ValueError("a row that is refused")
+            rels: Any = batch.values if batch.values.dtype.kind == "i" else None
+            lines = range(first, first + count)
+            yield Part(qids, *batch[:3], rels, scores, batch.ranks, tag, lines, count)
+            first += count
+
+
+class _Content(NamedTuple):
+    """An open Parquet file, and the names of its columns: those of ranks and tags can be missing."""
+
+    file: Any
+    query: str
+    document: str
+    value: str
+    rank: str | None
+    tags: str | None
+
+    @property
+    def ranked(self) -> bool:
+        """Whether there are ranks, in whole numbers like those of TREC's runs."""
+        types = _pyarrow(None).types
+        return self.rank is not None and types.is_integer(self.file.schema_arrow.field(self.rank).type)
+
+    def batches(self, numbers: dict[bytes, int]) -> Iterator[Batch]:
+        """Yield the rows; parameters and errors as for `batches_of`."""
+        names = self.query, self.document, self.value, self.rank if self.ranked else None
+        columns = [name for name in names if name is not None]
+        for batch in self.file.iter_batches(BATCH, columns=columns):
+            yield from batches_of(batch, names, numbers)
+
+    def tag(self) -> str:
+        """Return the tag of the last row."""
+        if self.tags is None:
+            return DEFAULT_TAG
+        # The last group may have no rows.
+        for number in reversed(range(self.file.num_row_groups)):
+            column = self.file.read_row_group(number, [self.tags]).column(0)
+            if len(column):
+                tag = column[-1].as_py()
+                return tag if isinstance(tag, str) and tag else DEFAULT_TAG
+        return DEFAULT_TAG
+
+
+@contextmanager
+def _opened(source: Source, value: Field) -> Iterator[_Content]:
+    """Open a file whose columns have the names of judgments or a run; errors as for `read_parquet`."""
+    name = name_of(source)
     pyarrow = _pyarrow(name)
     with rewindable(source) as raw:
         start = raw.read(len(MAGIC))
@@ -131,25 +230,15 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
             there = file.schema_arrow.names
             wanted = [needed(there, field) for field in (QUERY, DOCUMENT, value)]
             more = [column_of(there, field) for field in (RANK, TAG)]
-            table = file.read(columns=[*wanted, *(column for column in more if column is not None)])
+            if not file.metadata.num_rows:
+                raise DataError("no rows", "Is it the right file?")
+            yield _Content(file, *wanted, *more)
         except DataError as error:
             raise InputError(error.what, error.todo, file=name) from None
         except (OSError, ValueError, pyarrow.ArrowException) as error:
             reason = " ".join(str(error).split()).rstrip(".")
             damage = f"the Parquet file is damaged or cut off ({reason})"
             raise InputError(damage, "Copy or download the file again.", file=name) from None
-    if not table.num_rows:
-        raise InputError("no rows", "Is it the right file?", file=name)
-    qids = _ids(table.column(wanted[0]), wanted[0], "query", name).dictionary_encode()
-    codes = _numpy(qids.indices).astype(np.int64)
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)]])
-    queries = [decode(qid) for qid in _raw(qids.dictionary).raw()]
-    docids = _raw(_ids(table.column(wanted[1]), wanted[1], "document", name))
-    records = Records(queries, codes[starts[:-1]], starts, docids, name, numbered=True)
-    ranks = table.column(more[0]).combine_chunks() if more[0] is not None else None
-    tag = table.column(more[1])[-1].as_py() if more[1] is not None else None
-    values = table.column(wanted[2]).combine_chunks()
-    return ParquetTable(records, values, (wanted[2],), ranks, tag if isinstance(tag, str) and tag else DEFAULT_TAG)
 
 
 ROWS = 1 << 20

@@ -8,9 +8,9 @@ So no message is worded here.
 
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
-from libc.string cimport memchr, memcmp, memcpy
+from libc.string cimport memchr, memcmp, memcpy, strchr, strcmp
 
 # Functions import NumPy, so that the version of the reader is told without it.
 
@@ -716,6 +716,278 @@ def select(text, int64_t parts, int64_t part):
             else:
                 line = <const uint8_t *>memchr(next_line, NEWLINE, end - next_line) + 1
     return PyBytes_FromStringAndSize(<const char *>&chosen[0], to - &chosen[0])
+
+
+# -- columns of Arrow to columns -----------------------------------------------------------------------------------
+
+cdef extern from "Python.h":
+    void *PyCapsule_GetPointer(object capsule, const char *name) except NULL
+
+# The three structures of Arrow's C interface, whose layout is fixed.
+
+cdef struct ArrowSchema:
+    const char *format
+    const char *name
+    const char *metadata
+    int64_t flags
+    int64_t n_children
+    ArrowSchema **children
+    ArrowSchema *dictionary
+    void (*release)(ArrowSchema *) noexcept
+    void *private_data
+
+cdef struct ArrowArray:
+    int64_t length
+    int64_t null_count
+    int64_t offset
+    int64_t n_buffers
+    int64_t n_children
+    const void **buffers
+    ArrowArray **children
+    ArrowArray *dictionary
+    void (*release)(ArrowArray *) noexcept
+    void *private_data
+
+cdef struct ArrowArrayStream:
+    int (*get_schema)(ArrowArrayStream *, ArrowSchema *) noexcept nogil
+    int (*get_next)(ArrowArrayStream *, ArrowArray *) noexcept nogil
+    const char *(*get_last_error)(ArrowArrayStream *) noexcept
+    void (*release)(ArrowArrayStream *) noexcept
+    void *private_data
+
+cdef enum:
+    LONGEST_WHOLE = 20  # bytes of a whole number of 64 bits
+    LONGEST_IN_VIEW = 12  # bytes of a text that its view holds
+
+cdef struct Values:
+    char kind  # as Arrow names formats, but V for views of text
+    char index  # the kind of the indices of a dictionary; 0 if there is none
+    int64_t first
+    int64_t first_entry
+    const void *indices
+    const void **buffers
+
+
+cdef bint has_nulls(const ArrowArray *array) noexcept nogil:
+    cdef const uint8_t *valid = <const uint8_t *>array.buffers[0]
+    cdef int64_t row
+    if valid == NULL or array.null_count == 0:
+        return False
+    for row in range(array.offset, array.offset + array.length):
+        if not (valid[row >> 3] >> (row & 7)) & 1:
+            return True
+    return False
+
+
+cdef bint open_values(const ArrowSchema *schema, const ArrowArray *batch, const char *name, Values *to) except -1:
+    """Find the column with a name; raise ValueError if its values are neither text nor numbers, or if some are missing."""
+    cdef const ArrowSchema *column
+    cdef const ArrowArray *array = NULL
+    cdef int64_t number
+    for number in range(schema.n_children):
+        column = schema.children[number]
+        if strcmp(column.name, name) == 0:
+            if array != NULL:
+                raise ValueError("two columns with the same name")
+            array = batch.children[number]
+            to.index = column.format[0] if column.dictionary != NULL else 0
+            to.kind = kind_of((column if column.dictionary == NULL else column.dictionary).format)
+    if array == NULL or to.kind == 0 or has_nulls(array) or (array.dictionary != NULL and has_nulls(array.dictionary)):
+        raise ValueError("values that are left to Python")
+    to.first = batch.offset + array.offset
+    to.indices = array.buffers[1]
+    to.first_entry = array.dictionary.offset if array.dictionary != NULL else 0
+    to.buffers = (array if array.dictionary == NULL else array.dictionary).buffers
+    return True
+
+
+cdef char kind_of(const char *format) noexcept:
+    """Return the kind of a column; 0 if it holds neither text nor numbers."""
+    if strcmp(format, "vu") == 0:
+        return b"V"
+    return format[0] if format[0] != 0 and format[1] == 0 and strchr("uUcCsSiIlLfg", format[0]) != NULL else 0
+
+
+cdef inline int64_t whole_at(const void *values, char kind, int64_t row) noexcept nogil:
+    """Return a whole number; one of 64 bits without a sign may become negative."""
+    if kind == b"l" or kind == b"L":
+        return (<const int64_t *>values)[row]
+    if kind == b"i":
+        return (<const int32_t *>values)[row]
+    if kind == b"I":
+        return (<const uint32_t *>values)[row]
+    if kind == b"s":
+        return (<const int16_t *>values)[row]
+    if kind == b"S":
+        return (<const uint16_t *>values)[row]
+    if kind == b"c":
+        return (<const int8_t *>values)[row]
+    return (<const uint8_t *>values)[row]
+
+
+cdef inline const uint8_t *text_at(const Values *of, int64_t row, uint8_t *room, int64_t *length) noexcept nogil:
+    """Return the text of a row, and its length. Whole numbers are written into ``room``, in decimal."""
+    cdef const uint8_t *view
+    cdef int32_t parts[4]
+    cdef int64_t whole
+    cdef uint64_t rest
+    cdef uint8_t *digit = room + LONGEST_WHOLE
+    row += of.first
+    if of.index:
+        row = of.first_entry + whole_at(of.indices, of.index, row)
+    if of.kind == b"u":
+        memcpy(parts, <const int32_t *>of.buffers[1] + row, 8)
+        length[0] = parts[1] - parts[0]
+        return <const uint8_t *>of.buffers[2] + parts[0]
+    if of.kind == b"U":
+        whole = (<const int64_t *>of.buffers[1])[row]
+        length[0] = (<const int64_t *>of.buffers[1])[row + 1] - whole
+        return <const uint8_t *>of.buffers[2] + whole
+    if of.kind == b"V":
+        view = <const uint8_t *>of.buffers[1] + 16 * row
+        memcpy(parts, view, 16)
+        length[0] = parts[0]
+        # Length, first bytes, number of a buffer and position in it; or length and text.
+        return view + 4 if parts[0] <= LONGEST_IN_VIEW else <const uint8_t *>of.buffers[2 + parts[2]] + parts[3]
+    whole = whole_at(of.buffers[1], of.kind, row)
+    rest = 0 - <uint64_t>whole if whole < 0 and of.kind != b"L" else <uint64_t>whole
+    while True:
+        digit -= 1
+        digit[0] = 48 + rest % 10
+        rest //= 10
+        if rest == 0:
+            break
+    if whole < 0 and of.kind != b"L":
+        digit -= 1
+        digit[0] = MINUS
+    length[0] = room + LONGEST_WHOLE - digit
+    return digit
+
+
+def arrow_batch(stream, dict numbers, bytes query, bytes document, bytes value, bytes rank):
+    """Convert the next rows of a stream of Arrow to columns.
+
+    Parameters
+    ----------
+    stream : PyCapsule
+        What ``__arrow_c_stream__`` returned.
+    numbers : dict of bytes to int
+        The numbers of queries so far, to which new ones are added, in order of their first rows.
+    query, document, value : bytes
+        The names of the columns.
+    rank : bytes or None
+        The name of a column of ranks.
+
+    Returns
+    -------
+    None at the end of the stream, else a tuple of
+
+    queries : (S,) int array
+        The query of each stretch, that is, of consecutive rows with the same query.
+    starts : (S + 1,) int array
+        The first row of each stretch, and D.
+    documents, offsets : bytes, (D + 1,) int array
+        The concatenated documents, and the position of each.
+    values : (D,) int or float array
+        The values.
+    ranks : (D,) int array or None
+        The ranks.
+
+    Raises
+    ------
+    ValueError
+        The stream cannot be read, or another reader must read it: an id is neither text nor a whole number, a value is
+        no number of a machine, a rank is no whole number, or something is missing.
+    """
+    import numpy as np
+    cdef ArrowArrayStream *source = <ArrowArrayStream *>PyCapsule_GetPointer(stream, "arrow_array_stream")
+    cdef ArrowSchema schema
+    cdef ArrowArray batch
+    cdef Values of_query, of_document
+    cdef uint8_t room[LONGEST_WHOLE]
+    cdef const uint8_t *at
+    cdef const uint8_t *before = NULL
+    cdef uint8_t *to
+    cdef int64_t row, rows, length = 0, length_before = -1, used = 0
+    cdef int64_t[::1] offsets_view
+    cdef int failed
+    cdef list queries = [], starts = []
+    schema.release = NULL
+    batch.release = NULL
+    if source.release == NULL:
+        raise ValueError("a stream that was read already")
+    try:
+        with nogil:
+            failed = source.get_schema(source, &schema) or source.get_next(source, &batch)
+        if failed:
+            raise ValueError("the stream cannot be read")
+        if batch.release == NULL:
+            return None
+        if has_nulls(&batch):
+            raise ValueError("values that are left to Python")
+        rows = batch.length
+        open_values(&schema, &batch, query, &of_query)
+        open_values(&schema, &batch, document, &of_document)
+        if strchr("fg", of_query.kind) != NULL or strchr("fg", of_document.kind) != NULL:
+            raise ValueError("ids with a decimal point")
+        values = numbers_of(&schema, &batch, value)
+        ranks = None if rank is None else numbers_of(&schema, &batch, rank)
+        if ranks is not None and ranks.dtype.kind != "i":
+            raise ValueError("ranks that are not whole numbers")
+        for row in range(rows):
+            at = text_at(&of_query, row, room, &length)
+            if length != length_before or memcmp(at, before, length) != 0:
+                qid = PyBytes_FromStringAndSize(<const char *>at, length)
+                queries.append(numbers.setdefault(qid, len(numbers)))
+                starts.append(row)
+                before = <const uint8_t *>PyBytes_AsString(qid)
+                length_before = length
+        offsets = np.zeros(rows + 1, dtype=np.int64)
+        offsets_view = offsets
+        with nogil:
+            for row in range(rows):
+                text_at(&of_document, row, room, &length)
+                used += length
+                offsets_view[row + 1] = used
+        documents = PyBytes_FromStringAndSize(NULL, used)
+        to = <uint8_t *>PyBytes_AsString(documents)
+        with nogil:
+            for row in range(rows):
+                at = text_at(&of_document, row, room, &length)
+                memcpy(to + offsets_view[row], at, length)
+    finally:
+        if batch.release != NULL:
+            batch.release(&batch)
+        if schema.release != NULL:
+            schema.release(&schema)
+    whole = np.array(queries, dtype=np.int64), np.array([*starts, rows], dtype=np.int64)
+    return *whole, documents, offsets, values, ranks
+
+
+cdef numbers_of(const ArrowSchema *schema, const ArrowArray *batch, const char *name):
+    """Return a column of numbers as an array of 64-bit numbers."""
+    import numpy as np
+    cdef Values of
+    cdef int64_t row
+    cdef double[::1] floats
+    cdef int64_t[::1] wholes
+    open_values(schema, batch, name, &of)
+    if of.index or strchr("uUV", of.kind) != NULL:
+        raise ValueError("values that are left to Python")
+    if strchr("fg", of.kind) != NULL:
+        numbers = np.empty(batch.length, dtype=np.float64)
+        floats = numbers
+        for row in range(batch.length):
+            floats[row] = (<const double *>of.buffers[1])[of.first + row] if of.kind == b"g" \
+                else (<const float *>of.buffers[1])[of.first + row]
+        return numbers
+    numbers = np.empty(batch.length, dtype=np.int64)
+    wholes = numbers
+    for row in range(batch.length):
+        wholes[row] = whole_at(of.buffers[1], of.kind, of.first + row)
+        if wholes[row] < 0 and of.kind == b"L":
+            raise ValueError("a number beyond 64 bits with a sign")
+    return numbers
 
 
 # -- columns to judged documents ---------------------------------------------------------------------------------
