@@ -221,7 +221,7 @@ def test_recognition_loads_no_reader() -> None:
         "print(sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert eval(done.stdout) == ["treceval_py.io.formats", "treceval_py.io.named"]
+    assert eval(done.stdout) == ["treceval_py.io.named"]
 
 
 # --- every format, refused ---

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -9,7 +10,7 @@ import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.options import choice, named, option
-from treceval_py.cli.printing import lost, note, wrote
+from treceval_py.cli.printing import Output, lost, note, wrote
 from treceval_py.errors import InputError, OutputError
 from treceval_py.io.formats import endings, formats_of
 
@@ -55,6 +56,7 @@ def convert(
     source: str, target: str, kind: Kind | None, source_format: str | None, target_format: str | None, tag: str | None
 ) -> None:
     """Write judgments or a run in another format."""
+    from treceval_py.data.ids import decode
     from treceval_py.io import conversion
 
     for name, given, known in (
@@ -63,17 +65,17 @@ def convert(
     ):
         if given is not None and given not in known:
             raise click.UsageError(f"Invalid value for '{name}': '{given}' is not one of {', '.join(known)}.")
+    named = {"kind": kind, "source_format": source_format, "target_format": target_format, "tag": tag}
     try:
-        done = conversion.convert(
-            source,
-            target if target != "-" else _standard_output(target_format),
-            kind=kind,
-            source_format=source_format,
-            target_format=target_format,
-            tag=tag,
-        )
-        if target == "-":
-            sys.stdout.buffer.flush()
+        written, done = None if target == "-" else conversion.write_while_reading(source, target, **named), None
+        if written is None:
+            output = _standard_output(target_format) if target == "-" else None
+            done = conversion.convert(source, output or target, **named)
+            written = done.format
+            if isinstance(output, _Screen):
+                Output().put(decode(output.getvalue()))
+            elif output is not None:
+                output.flush()
     except InputError as error:
         asked = f"--from {source_format}" if source_format else f"--kind {kind}" if kind else ""
         if not asked or not error.what.startswith(("this is ", "these are ")):
@@ -84,11 +86,15 @@ def convert(
     except OSError as error:  # errors in a file are reported as ours
         raise lost(error) from None
     if target != "-":
-        wrote(f"{target} ({done.format})")
-    if done.guessed:
+        wrote(f"{target} ({written})")
+    if done is not None and done.guessed:
         note(
             f"{done.table.name}: all values are whole numbers, so this is read as judgments; for a run, add --kind run."
         )
+
+
+class _Screen(io.BytesIO):
+    """What is shown on a terminal, which could take parts of ids for commands."""
 
 
 def _standard_output(format: str | None) -> BinaryIO:
@@ -98,4 +104,4 @@ def _standard_output(format: str | None) -> BinaryIO:
     if sys.stdout is None:
         raise OutputError("standard output is closed", "Name a file.")
     sys.stdout.flush()
-    return sys.stdout.buffer
+    return _Screen() if sys.stdout.isatty() else sys.stdout.buffer

@@ -93,6 +93,9 @@ class Table(Mapping[str, dict[str, Value]]):
     _type: type[np.generic]
     """The type of this column."""
 
+    more: Iterator[Self] | None = None
+    """Tables of further queries, if this one is written while they are read."""
+
     _beside: str
     """The name of another column, or of none if that is None."""
 

@@ -26,6 +26,10 @@ from treceval_py.io.source import name_of, numbered, whole
 from treceval_py.io.writing import Lines, any_id, by_row, checked, checked_query, joined
 
 
+SPACE = " \t\n\r"
+"""What JSON allows between its parts (RFC 8259, section 2)."""
+
+
 class Rank(int):
     """A rank in place of a score: the position in a list, from 1, or a column of ranks."""
 
@@ -138,8 +142,8 @@ def read_json(source: Source, value: Field) -> Dictionary:
     """
     rows = _Gathered(name_of(source))
     text = utf8_text(whole(source), rows.name, 1)
-    document, end = decoded(text, len(text) - len(text.lstrip()), rows.name, 1)
-    rest = text[end:].lstrip()
+    document, end = decoded(text, len(text) - len(text.lstrip(SPACE)), rows.name, 1)
+    rest = text[end:].lstrip(SPACE)
     if rest:
         line = text.count("\n", 0, len(text) - len(rest)) + 1
         rows.refuse("something follows the end of the JSON object", "Is this JSON Lines (format jsonl)?", line)
@@ -174,7 +178,7 @@ def read_json_lines(source: Source, value: Field) -> Dictionary:
     rows = _Gathered(name_of(source))
     for first, block in numbered(source):
         for number, line in enumerate(utf8_text(bytes(block), rows.name, first).split("\n"), first):
-            stripped = line.strip()
+            stripped = line.strip(SPACE)
             if not stripped:
                 continue
             pairs, end = decoded(stripped, 0, rows.name, number)

@@ -7,7 +7,7 @@ of text, or of integers, which are written in decimal. No other type is accepted
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
@@ -15,11 +15,12 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray, Source
 from treceval_py.data.arrow import Batch, batches_of, joined
-from treceval_py.data.columns import DOCUMENT, QUERY, RANK, TAG, Field, column_of, needed
+from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY, RANK, SCORE, TAG, Field, column_of, needed
 from treceval_py.data.ids import Ids, decode, encode, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
+from treceval_py.io.formats import Kind
 from treceval_py.io.records import Records
 from treceval_py.io.rows import Part
 from treceval_py.io.source import name_of, rewindable
@@ -139,6 +140,18 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
     if content.ranked and not table.column(content.rank).null_count:
         ranks = _numpy(table.column(content.rank)).astype(np.int64)
     return ParquetTable(records, table.column(content.value).combine_chunks(), (content.value,), ranks, tag)
+
+
+def parts(source: Source, kinds: Collection[Kind]) -> tuple[Kind, Iterator[Part]]:
+    """Return the rows of a run or of judgments in portions, and which they are; errors as for `parts_of_parquet`."""
+    if "run" not in kinds:
+        return "qrels", parts_of_parquet(source, JUDGMENT)
+    if len(kinds) > 1:
+        with _opened(source, JUDGMENT._replace(last=SCORE.names)) as content:
+            kind = content.file.schema_arrow.field(content.value).type
+            if content.value.lower() not in SCORE.names or not _pyarrow(None).types.is_floating(kind):
+                raise ValueError("values that may be judgments")
+    return "run", parts_of_parquet(source, SCORE)
 
 
 def parts_of_parquet(source: Source, value: Field) -> Iterator[Part]:

@@ -7,6 +7,7 @@ Also the two other kinds of judgments that trec_eval reads: groups of judgments 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterator
 
 from treceval_py._types import Source
 from treceval_py.data.columns import GRADED_PREFERENCES, PREFERENCES, QRELS, QRELS_GROUPS, RUN
@@ -16,8 +17,9 @@ from treceval_py.data.preferences import Preference, Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import InputError, RepeatedDocumentError
+from treceval_py.io.formats import Kind
 from treceval_py.io.lines import read_blocks
-from treceval_py.io.rows import gathered
+from treceval_py.io.rows import Part, gathered, parts_of
 from treceval_py.io.source import Text, name_of, source_of
 
 Judgments = Qrels | JudgmentGroups | Preferences
@@ -54,6 +56,12 @@ def read_trec_run(source: Source) -> Run:
     rank column of whole numbers is kept, to compare it with the scores (`rank_contradictions`).
     """
     return gathered(source, RUN).run()
+
+
+def parts(source: Source, kinds: Collection[Kind]) -> tuple[Kind, Iterator[Part]]:
+    """Return the rows of a run or of judgments, block by block, and which they are."""
+    (kind,) = kinds
+    return kind, parts_of(source, RUN if kind == "run" else QRELS)
 
 
 def read_judgment_groups(source: Source | None = None, *, text: str | None = None) -> JudgmentGroups:

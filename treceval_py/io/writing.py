@@ -19,7 +19,7 @@ from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.data.table import Table
 from treceval_py.errors import DataError, listed, warn
 from treceval_py.io.formats import Format, formats_of, imported
-from treceval_py.io.source import BYTE_ORDER_MARK
+from treceval_py.io.source import BYTE_ORDER_MARK, compression_of
 from treceval_py.io.target import PACKED, written_whole
 from treceval_py.scan import scanner
 
@@ -116,6 +116,8 @@ def write_table(
         with written_whole(target) as stream:
             for portion in portions:
                 stream.write(portion)
+            if next(table.more or iter(()), None) is not None:
+                raise DataError(f"{declared.title} is written as a whole")
     lost = _lost(table, declared, tag)
     for sentence in lost:
         warn(f"{_target_name(target)}: {sentence}.")
@@ -264,9 +266,9 @@ def judgment_lines(qrels: Qrels, first: bytes, second: bytes, text: Text) -> Ite
 
 
 def checked(table: AnyTable, text: Text) -> Iterator[AnyTable]:
-    """Return the portions of a table, whose ids are all checked before the first one."""
+    """Return the portions of a table, whose ids are all checked before the first one, and what is still to be read."""
     check_ids(table, text)
-    return table.portions()
+    return chain(table.portions(), (check_ids(part, text) or part for part in table.more or ()))
 
 
 def check_ids(table: Run | Qrels, text: Text) -> None:
@@ -287,6 +289,8 @@ def checked_query(qid: str, text: Text) -> bytes:
     if raw.startswith(text.opening):
         change = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
         raise DataError(f"query id {qid!r} would make its lines {change}", "Let it begin with another character.")
+    if text.opening and (packed := compression_of(raw + b" ")):
+        raise DataError(f"query id {qid!r} would make its file look like {packed}", "Let it begin with another character.")
     return raw
 
 

@@ -1985,7 +1985,6 @@ cdef extern from "Python.h":
     int Py_DTSF_ADD_DOT_0
 
 cdef enum:
-    LONGEST_WHOLE = 20  # -9223372036854775808
     LONGEST_NUMBER = 24  # -1.7976931348623157e+308
     MOST_PLAIN = 15  # digits of a decimal that no other decimal as short can stand for
 
