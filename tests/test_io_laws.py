@@ -1,0 +1,158 @@
+"""Laws about all formats, tried with arbitrary ids: what is written is read again, and what `check` accepts is read."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import treceval_py as te
+from treceval_py.errors import DataError, TrecevalError
+from treceval_py.io.conversion import convert, write_while_reading
+from treceval_py.io.formats import FORMATS
+from treceval_py.io.named import read_qrels, read_run
+from treceval_py.io.writing import write_qrels, write_run, write_table
+
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.TrecevalWarning")  # of what a format lacks
+
+HOSTILE = (
+    *("", "\ud800", "\udcff", "\udcc3\udca9", "\udc1f\udc8b", "PAR1", "%PDF", "%PDF-1.4", "PK", "PK\x03\x04", "BZh", "BZh9"),
+    *("BZh91AY&SY", "{}", "{", '{"a', "[", "#", "#1", "\ufeff", "\ufeff1", "\xa0", "\x85", "\u2028", "\x1c", "\x1b[2J", "\0"),
+    *("a b", " a", "a ", "tab\t", "line\n", "\r", "\v", ",", '"', "'", "quo\"te", "\\", "NaN", "007", "7", "qid", "query-id"),
+)  # fmt: skip
+IDS = st.sampled_from(HOSTILE) | st.text(max_size=6) | st.text("ab1", min_size=1, max_size=2)
+PLAIN = st.text("ab1", min_size=1, max_size=2)
+SCORES = st.floats(allow_nan=False) | st.integers(-3, 3).map(float) | st.decimals(-99, 99, places=4).map(float)
+GRADES = st.integers(-(2**63), 2**63 - 1) | st.integers(-1, 3)
+WRITTEN = [(form, kind) for form in FORMATS if form.write for kind in form.holds]
+NAMES = [f"{form.name}-{kind}" for form, kind in WRITTEN]
+
+
+def rows(ids: st.SearchStrategy[str], values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, dict[str, Any]]]:
+    return st.dictionaries(ids, st.dictionaries(ids, values, min_size=1, max_size=5), min_size=1, max_size=4)
+
+
+def slow_law(examples: int) -> Any:
+    return settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("form", "kind"), WRITTEN, ids=NAMES)
+@slow_law(300)
+@given(data=st.data())
+def test_what_is_written_is_read_again_or_refused(form: Any, kind: str, data: st.DataObject) -> None:
+    ids = data.draw(st.sampled_from([IDS, PLAIN]))
+    given = data.draw(rows(ids, SCORES if kind == "run" else GRADES))
+    try:
+        table: Any = te.Run(given, tag="mine") if kind == "run" else te.Qrels(given)
+    except DataError as error:  # an id that no table can have
+        assert "\\ud" in str(error) or "encoded as the same bytes" in str(error)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file"
+        try:
+            (write_run if kind == "run" else write_qrels)(table, path, format=form.name)
+        except DataError as error:
+            assert ids is IDS
+            assert any(word in error.what for word in ("query id", "docid", "identifier"))
+            assert not path.exists()
+            return
+        again: Any = (read_run if kind == "run" else read_qrels)(path, form.name)
+    if "scores" in form.lacks:
+        assert {qid: list(row) for qid, row in again.to_dict().items()} == ranked(table)
+    else:
+        assert again.to_dict() == table.to_dict()
+        if kind == "run":  # equal numbers may be different zeros
+            assert all(str(again[qid][docid]) == str(score) for qid in table for docid, score in table[qid].items())
+            assert again.tag == ("run" if "tag" in form.lacks else "mine")
+
+
+def ranked(run: te.Run) -> dict[str, list[str]]:
+    """Documents by descending score, equal ones by descending bytes."""
+    as_bytes = {docid: docid.encode("utf-8", "surrogateescape") for row in run.values() for docid in row}
+    return {qid: sorted(row, key=lambda docid: (row[docid], as_bytes[docid]), reverse=True) for qid, row in run.items()}
+
+
+LINES = {"run": "{0} Q0 {1} 1 {2} t\n", "qrels": "{0} 0 {1} {2}\n", "msmarco": "{0}\t{1}\t1\n"}
+VALUES = ("1", "0", "-1", "0.5", "1e400", "inf", "nan", "1_0", "9" * 25, "+1", "x")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", LINES)
+@slow_law(400)
+@given(data=st.data())
+def test_what_check_finds_no_errors_in_is_read(kind: str, data: st.DataObject) -> None:
+    cells = st.tuples(IDS, IDS, st.sampled_from(VALUES[: data.draw(st.integers(1, len(VALUES)))]))
+    text = "".join(LINES[kind].format(*row) for row in data.draw(st.lists(cells, min_size=1, max_size=4)))
+    raw = data.draw(st.sampled_from([text, text[:-1], "# a\n" + text])).encode("utf-8", "surrogatepass")
+    checked = te.check(io.BytesIO(raw), kind=kind)
+    if checked.errors or any(finding.code.startswith("F") for finding in checked.findings):
+        return
+    kinds: Any = {"run": "trec_results", "msmarco": "msmarco"}
+    if kind == "qrels":
+        read_qrels(io.BytesIO(raw), "qrels")
+    else:
+        read_run(io.BytesIO(raw), kinds[kind])
+
+
+@pytest.mark.slow
+@slow_law(60)
+@given(rows(IDS, st.integers(0, 2)), rows(IDS, SCORES), rows(IDS, SCORES))
+@example({"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 1.0}, "2": {"b": 1.0}}, {"1": {"b": 1.0}, "2": {"a": 1.0}})
+def test_saved_results_give_the_same_comparison(judged: Any, one: Any, two: Any) -> None:
+    judged = {qid: dict.fromkeys([*one.get(qid, ()), "x"], 1) for qid in (*one, *two)} | judged
+    try:
+        qrels, runs = te.Qrels(judged), [te.Run(one, tag="one"), te.Run(two, tag="two")]
+    except DataError:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for run in runs:
+            try:
+                results = te.evaluate(qrels, run, ["map", "P_5"])
+            except TrecevalError:  # no query in common
+                return
+            files.append(str(Path(folder) / f"{run.tag}.json"))
+            results.save(files[-1])
+        saved = compared(None, dict(zip(("one", "two"), files, strict=True)))
+        assert saved == compared(qrels, {run.tag: run for run in runs})
+
+
+def compared(qrels: te.Qrels | None, runs: Any) -> str:
+    try:
+        return str(te.compare(qrels, runs, ["map", "P_5"]).to_text())
+    except TrecevalError as error:
+        return type(error).__name__
+
+
+PARTED = [(form, kind) for form in FORMATS if form.parts for kind in form.holds]
+
+
+@pytest.mark.parametrize(("form", "kind"), PARTED, ids=[f"{form.name}-{kind}" for form, kind in PARTED])
+def test_what_is_written_while_it_is_read_is_the_same(
+    form: Any, kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Queries of different lengths, some longer than a block and a portion; what is refused is left to `convert`."""
+    monkeypatch.setattr("treceval_py.io.source.BLOCK_SIZE", 300)
+    monkeypatch.setattr("treceval_py.io.source.SMALL_BLOCK_SIZE", 300)
+    monkeypatch.setattr("treceval_py.io.parquet.BATCH", 7)
+    monkeypatch.setattr("treceval_py.data.table.PORTION", 8)
+    rng = np.random.default_rng(1)
+    rows = {f"q{q}": {f"d{d}é": float(rng.integers(4)) for d in range(size)} for q, size in enumerate([3, 40, 1, 9, 8, 7])}
+    table: Any = te.Run(rows, tag="mine") if kind == "run" else te.Qrels({q: dict.fromkeys(row, 1) for q, row in rows.items()})
+    source, out = str(tmp_path / "source"), str(tmp_path / "out")
+    write_table(table, source, form.name)
+    parted = 0
+    for to in (to for to, holds in WRITTEN if holds == kind):
+        convert(source, out, kind=kind, target_format=to.name)
+        whole = Path(out).read_bytes()
+        if write_while_reading(source, out, kind=kind, target_format=to.name) is not None:
+            parted += 1
+            assert Path(out).read_bytes() == whole, to.name
+    assert parted > 5
