@@ -30,6 +30,8 @@ class Batch(NamedTuple):
         Their judgments or scores.
     ranks : (D,) int array or None
         Their ranks.
+    ordered : bool
+        Whether ranks are known to rise, and scores not to rise, within each stretch.
     """
 
     queries: IntArray
@@ -37,6 +39,7 @@ class Batch(NamedTuple):
     docids: Ids
     values: FloatArray | IntArray
     ranks: IntArray | None
+    ordered: bool
 
 
 def batches_of(given: Any, names: Sequence[str | None], numbers: dict[bytes, int]) -> Iterator[Batch]:
@@ -78,4 +81,5 @@ def joined(batches: Sequence[Batch]) -> Batch:
         Ids.concatenate([batch.docids for batch in batches]),
         np.concatenate([batch.values for batch in batches]),
         None if ranks[0] is None else np.concatenate(ranks),
+        ordered=False,
     )

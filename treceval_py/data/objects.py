@@ -24,6 +24,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 
 from treceval_py._types import IntArray
+from treceval_py.data.arrow import batches_of, joined
 from treceval_py.data.columns import DOCUMENT, GROUP, JUDGMENT, QUERY, RANK, SCORE, Field, column_of, needed
 from treceval_py.data.ids import Ids, shown
 from treceval_py.data.table import (
@@ -33,6 +34,7 @@ from treceval_py.data.table import (
     Kind,
     check_unique,
     from_flat,
+    grouped,
     ids_of,
     in_row,
     judgments_of,
@@ -67,7 +69,11 @@ def _columns_of(given: object, kind: Kind, named: Mapping[Field, str | None] | N
     ranked = kind == "run" and column_of(table.names, RANK, table.word, within=table.within) is not None
     by_rank = ranked and not (named or {}).get(SCORE) and column_of(table.names, SCORE, table.word) is None
     of_value = [JUDGMENT] if kind == "judgments" else [] if by_rank else [SCORE]
-    columns = table.columns([QUERY, DOCUMENT, *of_value, *([RANK] if ranked else [])], named)
+    fields = [QUERY, DOCUMENT, *of_value, *([RANK] if ranked else [])]
+    scanned = _scanned(table.select, table.named(fields, named), kind, by_rank=by_rank)
+    if scanned is not None:
+        return scanned
+    columns = table.columns(fields, named)
     qids, docids, values = columns[:3]
     try:
         ranks = judgments_of(columns[-1], in_row) if ranked else None
@@ -76,6 +82,27 @@ def _columns_of(given: object, kind: Kind, named: Mapping[Field, str | None] | N
     if by_rank and ranks is None:
         raise DataError("the ranks are not whole numbers", "Give a column of scores.")
     return _grouped(qids, docids, -ranks if by_rank and ranks is not None else values, kind, ranks)
+
+
+def _scanned(
+    select: Callable[[Sequence[Any]], Any] | None, names: Sequence[Any], kind: Kind, *, by_rank: bool
+) -> Columns | None:
+    """Return the columns of a frame by the compiled scanner; None if its rows must be read and refused one by one."""
+    numbers: dict[bytes, int] = {}
+    if select is None:
+        return None
+    try:
+        rows = joined(list(batches_of(select(names), [*names, None][:4], numbers)))
+        qids = [qid.decode() for qid in numbers]
+        if not rows.docids.buffer.isascii():
+            rows.docids.buffer.decode()
+    except Exception:  # noqa: BLE001 - each library has its own exceptions, which the other reader reports
+        return None
+    values, ranks = rows.values, rows.values if by_rank else rows.ranks
+    if not len(values) or (values.dtype.kind != "i" if by_rank or kind == "judgments" else np.isnan(values).any()):
+        return None
+    columns = grouped(qids, np.repeat(rows.queries, np.diff(rows.starts)), rows.docids, kind)
+    return _in_order(columns, -values if by_rank else values, ranks)
 
 
 SEVERAL = "Give one run; te.compare(qrels, runs) and te.board(qrels, folder) take several."
@@ -181,12 +208,15 @@ class _Table(NamedTuple):
         Returns some columns as lists.
     word, within : str
         The words for a column and for the table in messages.
+    select : callable or None
+        Returns some columns as a frame, of a library of frames.
     """
 
     names: Sequence[Any]
     take: Callable[[Sequence[Any]], list[list[Any]]]
     word: str = "column"
     within: str = ""
+    select: Callable[[Sequence[Any]], Any] | None = None
 
     def columns(self, fields: Sequence[Field], named: Mapping[Field, str | None] | None = None) -> list[list[Any]]:
         """Return the columns of some fields, which have equal lengths.
@@ -196,7 +226,7 @@ class _Table(NamedTuple):
         DataError
             A column is missing or ambiguous, or there are no rows.
         """
-        wanted = [self._name(field, (named or {}).get(field)) for field in fields]
+        wanted = self.named(fields, named)
         columns = self.take(wanted)
         lengths = [len(column) for column in columns]
         if len(set(lengths)) > 1:
@@ -205,6 +235,10 @@ class _Table(NamedTuple):
         if not lengths[0]:
             raise DataError(f"{self.within}no rows", "Give at least one row.")
         return columns
+
+    def named(self, fields: Sequence[Field], named: Mapping[Field, str | None] | None) -> list[Any]:
+        """Return the names of the columns of some fields; errors as for `columns`."""
+        return [self._name(field, (named or {}).get(field)) for field in fields]
 
     def _name(self, field: Field, wanted: str | None) -> Any:
         if not self.names:
@@ -287,15 +321,18 @@ def _frame(given: Any, kind: str) -> _Table:
 
     frame = read(framed)
 
-    def take(names: Sequence[Any]) -> list[list[Any]]:
+    def select(names: Sequence[Any]) -> Any:
         part = frame.select(*dict.fromkeys(names))
-        part = part.collect() if isinstance(part, nw.LazyFrame) else part
+        return part.collect() if isinstance(part, nw.LazyFrame) else part
+
+    def take(names: Sequence[Any]) -> list[list[Any]]:
+        part = select(names)
         return [part.get_column(name).to_list() for name in names]
 
     names = read(lambda: frame.collect_schema().names())
     if not names:
         raise DataError(f"the {name} has no columns", FORMS[kind])
-    return _Table(names, lambda wanted: read(lambda: take(wanted)), within=f"the {name} has ")
+    return _Table(names, lambda wanted: read(lambda: take(wanted)), within=f"the {name} has ", select=select)
 
 
 def _records(rows: list[Any], kind: str) -> _Table:
@@ -343,8 +380,15 @@ def _grouped(
     """Check rows and group them by query."""
     queries, documents = ids_of(qids, "query", in_row), ids_of(docids, "document", in_row)
     column = READERS[kind](values, partial(_place_of_row, queries, documents))
-    names, offsets, ids, order = from_flat(queries, documents, kind)
-    return Columns(names, offsets, ids, column[order], None if ranks is None else ranks[order])
+    return _in_order(from_flat(queries, documents, kind), column, ranks)
+
+
+def _in_order(columns: tuple[list[str], IntArray, Ids, IntArray | None], values: Any, ranks: Any) -> Columns:
+    """Add values and ranks of rows to their columns by query, in the same order."""
+    qids, offsets, docids, order = columns
+    if order is not None:
+        values, ranks = values[order], None if ranks is None else ranks[order]
+    return Columns(qids, offsets, docids, values, ranks)
 
 
 def _nested(given: Any, kind: Kind) -> Columns:

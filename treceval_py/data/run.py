@@ -200,7 +200,7 @@ class Run(Table[float]):
             rows = np.repeat(np.array(names, dtype=object), lengths).tolist()
             kept, offsets, column, order = from_flat(rows, column.text(), "run")
             names, offsets = with_bare(kept, offsets, [qid for qid in dict.fromkeys(names) if qid not in set(kept)])
-            values = values[order]
+            values = values if order is None else values[order]
         else:
             check_unique(names, offsets, column, "run")
         numbers = scores_of(values, partial(place_in, names, offsets, column))

@@ -250,19 +250,47 @@ def with_bare(qids: Sequence[str], offsets: IntArray, bare: Sequence[str]) -> tu
 _TEXT = {str, np.str_}
 
 
-def from_flat(qids: Sequence[str], docids: Sequence[str], kind: Kind) -> tuple[list[str], IntArray, Ids, IntArray]:
-    """Convert one row per document to columns grouped by query; also return the new order of the rows."""
+def from_flat(
+    qids: Sequence[str], docids: Sequence[str], kind: Kind
+) -> tuple[list[str], IntArray, Ids, IntArray | None]:
+    """Convert one row per document to columns; results and errors as for `grouped`."""
     first = {qid: number for number, qid in enumerate(dict.fromkeys(qids))}
     query = np.fromiter(map(first.__getitem__, qids), dtype=np.int64, count=len(qids))
-    order = np.argsort(query, kind="stable")
-    offsets = np.searchsorted(query[order], np.arange(len(first) + 1))
-    column = Ids.from_text([docids[row] for row in order.tolist()])
-    check_unique(list(first), offsets, column, kind, order)
-    return list(first), offsets.astype(np.int64), column, order
+    return grouped(list(first), query, Ids.from_text(docids), kind)
+
+
+def grouped(
+    qids: list[str], query: IntArray, docids: Ids, kind: Kind
+) -> tuple[list[str], IntArray, Ids, IntArray | None]:
+    """Group rows by query; also return their new order, or None if it is unchanged.
+
+    Parameters
+    ----------
+    qids : list of str, length Q
+        The queries, in order of their first rows.
+    query : (D,) int array
+        The query of each row.
+    docids : Ids, length D
+        The documents.
+    kind : {"judgments", "run"}
+        What they are, for messages.
+
+    Raises
+    ------
+    DataError
+        A document occurs twice in a query.
+    """
+    order = None
+    if (query[1:] < query[:-1]).any():
+        order = np.argsort(query, kind="stable")
+        query, docids = query[order], docids.take(order)
+    offsets = np.searchsorted(query, np.arange(len(qids) + 1)).astype(np.int64)
+    check_unique(qids, offsets, docids, kind, range(len(docids)) if order is None else order)
+    return qids, offsets, docids, order
 
 
 def check_unique(
-    qids: Sequence[str], offsets: IntArray, docids: Ids, kind: Kind, order: IntArray | None = None
+    qids: Sequence[str], offsets: IntArray, docids: Ids, kind: Kind, order: IntArray | range | None = None
 ) -> None:
     """Refuse a document that occurs twice in a query; ``order`` (D,) has the caller's rows."""
     twice = repeated(docids, offsets)

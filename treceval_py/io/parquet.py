@@ -33,6 +33,9 @@ MAGIC = b"PAR1"
 BATCH = 1 << 16
 """Number of rows read at a time."""
 
+RELEASING = 16
+"""Number of batches after which the memory that pyarrow keeps in reserve, often more than it uses, is released."""
+
 
 class ParquetTable(NamedTuple):
     """The contents of a Parquet file, before they are read as judgments or as a run.
@@ -127,9 +130,9 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
             pass
         else:
             records = Records(list(map(decode, numbers)), rows.queries, rows.starts, rows.docids, name, numbered=True)
-            values = _pyarrow(name).array(rows.values)
+            values = _pyarrow(name).array(rows.values, content.file.schema_arrow.field(content.value).type)
             return ParquetTable(records, values, (content.value,), rows.ranks, tag)
-        table, tag = content.file.read(columns=[name for name in content[1:] if name is not None]), content.tag()
+        table, tag = content.file.read(columns=[name for name in content[2:] if name is not None]), content.tag()
     qids = _ids(table.column(content.query), content.query, "query", name).dictionary_encode()
     codes = _numpy(qids.indices).astype(np.int64)
     starts = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)]])
@@ -179,19 +182,25 @@ def parts_of_parquet(source: Source, value: Field) -> Iterator[Part]:
         for batch in content.batches(numbers):
             qids, count = list(numbers), len(batch.docids)
             numbers.clear()
+            if not count:
+                continue
             scores: FloatArray = batch.values.astype(np.float64, copy=False)
             if b"" in qids or not np.diff(batch.docids.offsets).all() or np.isnan(scores).any():
                 raise ValueError("a row that is refused")
             rels: Any = batch.values if batch.values.dtype.kind == "i" else None
             lines = range(first, first + count)
-            yield Part(qids, *batch[:3], rels, scores, batch.ranks, tag, lines, count)
+            yield Part(qids, *batch[:3], rels, scores, batch.ranks, tag, lines, count, batch.ordered)
             first += count
 
 
 class _Content(NamedTuple):
-    """An open Parquet file, and the names of its columns: those of ranks and tags can be missing."""
+    """An open Parquet file, the same read with queries in a dictionary, which is faster, and the names of its columns.
+
+    Columns of ranks and tags can be missing.
+    """
 
     file: Any
+    by_dictionary: Any
     query: str
     document: str
     value: str
@@ -208,8 +217,10 @@ class _Content(NamedTuple):
         """Yield the rows; parameters and errors as for `batches_of`."""
         names = self.query, self.document, self.value, self.rank if self.ranked else None
         columns = [name for name in names if name is not None]
-        for batch in self.file.iter_batches(BATCH, columns=columns):
+        for number, batch in enumerate(self.by_dictionary.iter_batches(BATCH, columns=columns)):
             yield from batches_of(batch, names, numbers)
+            if not number % RELEASING:
+                _pyarrow(None).default_memory_pool().release_unused()
 
     def tag(self) -> str:
         """Return the tag of the last row."""
@@ -245,7 +256,9 @@ def _opened(source: Source, value: Field) -> Iterator[_Content]:
             more = [column_of(there, field) for field in (RANK, TAG)]
             if not file.metadata.num_rows:
                 raise DataError("no rows", "Is it the right file?")
-            yield _Content(file, *wanted, *more)
+            flat = [name for name in wanted[:1] if not pyarrow.types.is_nested(file.schema_arrow.field(name).type)]
+            by_dictionary = parquet.ParquetFile(raw, metadata=file.metadata, read_dictionary=flat)
+            yield _Content(file, by_dictionary, *wanted, *more)
         except DataError as error:
             raise InputError(error.what, error.todo, file=name) from None
         except (OSError, ValueError, pyarrow.ArrowException) as error:

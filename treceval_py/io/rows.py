@@ -73,6 +73,22 @@ class Part(NamedTuple):
     retagged: bool = False
     spaced: bool = False
 
+    def between(self, first: int, last: int) -> Part:
+        """Return the rows of queries number ``first`` to ``last``, if the rows of each query are together."""
+        start, stop = self.starts[[first, last]].tolist()
+        offsets = self.docids.offsets[start : stop + 1]
+        return self._replace(
+            qids=self.qids[first:last],
+            queries=self.queries[: last - first],
+            starts=self.starts[first : last + 1] - start,
+            docids=Ids(self.docids.buffer[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0]),
+            scores=None if self.scores is None else self.scores[start:stop],
+            rels=None if self.rels is None else self.rels[start:stop],
+            ranks=None if self.ranks is None else self.ranks[start:stop],
+            lines=self.lines[start:stop],
+            num_lines=stop - start,
+        )
+
 
 class _Lines(Sequence[int]):
     """Line numbers of rows when some lines were skipped; ``skips`` has the number of rows before each skipped line."""

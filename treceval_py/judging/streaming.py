@@ -9,13 +9,13 @@ in memory, and the run is read again for each part, or as a whole table if the P
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treceval_py._types import Source
-from treceval_py.data.columns import RUN
+from treceval_py.data.columns import RUN, SCORE
 from treceval_py.data.ids import decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import PLAIN, Ranking
@@ -68,8 +68,9 @@ def judge_file(
     threads: int | None = None,
     size: int | None = None,
     watch: Watch | None = None,
+    format: str = "trec_results",
 ) -> tuple[JudgedRun, Retrieved]:
-    """Find the judged documents of a run in TREC's format.
+    """Find the judged documents of a run in TREC's format, or in Parquet.
 
     Parameters
     ----------
@@ -89,6 +90,8 @@ def judge_file(
         Approximate size of a piece in bytes. Default: what suits the reader.
     watch : callable, optional
         Progress callback, called with bytes read and total bytes (None if unknown).
+    format : {"trec_results", "parquet"}
+        The format. Parquet has no lines: only `complete`, `ranking` and `threads` concern it.
 
     Returns
     -------
@@ -102,9 +105,12 @@ def judge_file(
     InputError
         The run cannot be read, a line is malformed, or a document occurs twice in a query.
     """
+    if format == "parquet":
+        return _judge_parquet(qrels, source, ranking, threads, complete=complete)
     with kept(source) as (first, again):
         reading = _Reading(qrels, name_of(source), ranking, duplicates, 1 if scanner() is None else threads, size)
-        reading.take_all(blocks(first, size, name=reading.name, whole_queries=True, columns=True, watch=watch))
+        texts = blocks(first, size, name=reading.name, whole_queries=True, columns=True, watch=watch)
+        reading.take_all(texts, reading.piece)
         if reading.scattered and not reading.take_parts(again):
             rows = gathered(again(), RUN, reading.name, reading.threads)
             run = rows.run(duplicates=duplicates)
@@ -113,6 +119,44 @@ def judge_file(
             seen = look(Lists.of(run), qrels)
             return judged, Retrieved(run.qids, run.name, run.tag, seen, replaced)
     return reading.whole(complete=complete)
+
+
+def _judge_parquet(
+    qrels: Qrels, source: Source, ranking: Ranking, threads: int | None, *, complete: bool
+) -> tuple[JudgedRun, Retrieved]:
+    from treceval_py.io.parquet import parts_of_parquet, read_parquet
+
+    # A table decides about repeated documents, scattered queries and ranks, and reports what is wrong.
+    with suppress(InputError):
+        reading = _Reading(qrels, name_of(source), ranking, "refuse", threads, None)
+        if ranking.order != "rank":
+            reading.take_all(_whole_queries(parts_of_parquet(source, SCORE)), reading.judged)
+        if not reading.scattered:
+            return reading.whole(complete=complete)
+    run = read_parquet(source, SCORE).run()
+    judged = judge_by(qrels, run, ranking, complete=complete)
+    return judged, Retrieved(run.qids, run.name, run.tag, look(Lists.of(run), qrels))
+
+
+def _whole_queries(parts: Iterator[Part]) -> Iterator[list[Part]]:
+    """Divide the rows of parts into pieces of whole queries, if the rows of each query are together."""
+    rest: list[Part] = []  # of the last query, which may go on
+    for part in parts:
+        first, last = part.qids[:1], len(part.qids) - 1
+        goes_on = bool(rest) and first == rest[-1].qids
+        if len(part.queries) > len(part.qids) or (rest and rest[-1].qids[0] in part.qids[1:]):
+            raise InputError("queries are scattered", "Read the run as a table.")
+        ordered = part.ordered
+        if goes_on and ordered and part.ranks is not None and part.scores is not None:
+            before: Any = rest[-1]
+            ordered = bool(part.ranks[0] > before.ranks[-1] and part.scores[0] <= before.scores[-1])
+        if goes_on and not last:
+            rest.append(part._replace(ordered=ordered))
+            continue
+        if rest or last:
+            yield [*rest, part.between(0, last)._replace(ordered=ordered)]
+        rest = [part.between(last, last + 1)]
+    yield rest
 
 
 class _Piece(NamedTuple):
@@ -178,12 +222,13 @@ class _Reading:
             return bytes(text)
         if self.scattered:
             return _Piece(tuple(map(decode, part.qids)), decode(part.tag), part.num_lines, len(text))
-        return self._judged(part, len(text))
+        return self.judged([part], len(text))
 
-    def _judged(self, part: Part, num_bytes: int) -> _Piece:
-        """Judge a part of a run."""
+    def judged(self, parts: Sequence[Part], num_bytes: int = 0) -> _Piece:
+        """Judge parts of a run that have whole queries."""
         rows = Rows(self.name)
-        rows.add(part)
+        for part in parts:
+            rows.add(part)
         run = rows.run(checked=False)
         located = locate(self._qrels, run, self._ranking)
         # The scanner notices repeated documents while it judges, unless some are left out of the ranking before.
@@ -191,25 +236,28 @@ class _Reading:
         twice, replaced = None, 0
         if noticed and self._duplicates == "last":
             run = rows.run(duplicates="last")
-            replaced = len(part.docids) - len(run.docids)
+            replaced = rows.count - len(run.docids)
             located = locate(self._qrels, run, self._ranking) if replaced else located
         elif noticed:
             twice = rows.repetition()
-        ordered = part.ordered and run.ranks is not None and len(part.queries) == len(run.qids)
+        # A query may go on from one part to the next.
+        together = sum(len(part.queries) for part in parts) - len(run.qids) < len(parts)
+        ordered = together and run.ranks is not None and all(part.ordered for part in parts)
         # If no document is judged, the documents will tell why.
         before = self._pieces[-1].seen if self._pieces else None
         seen = look(Lists.of(run, ordered=ordered), None if len(located.hits.rank) else self._qrels, before)
-        return _Piece(run.qids, run.tag, part.num_lines, num_bytes, located, seen, twice, replaced)
+        num_lines = sum(part.num_lines for part in parts)
+        return _Piece(run.qids, run.tag, num_lines, num_bytes, located, seen, twice, replaced)
 
-    def take_all(self, texts: Iterator[memoryview]) -> None:
-        """Judge pieces, and add them in order.
+    def take_all(self, contents: Iterator[Any], judge: Callable[[Any], _Piece | bytes]) -> None:
+        """Judge the contents of pieces, and add them in order.
 
         Raises
         ------
         InputError
             A line or the source cannot be read.
         """
-        with closing(in_order(texts, self.piece, self.threads)) as results:
+        with closing(in_order(contents, judge, self.threads)) as results:
             while True:
                 try:
                     result = next(results)
@@ -235,7 +283,7 @@ class _Reading:
         part, error = read_part(text, self._lines + 1, RUN, self.name, by_rank=self._ranking.order == "rank")
         if error is not None:
             raise error
-        return _Piece((), "", text.count(b"\n"), len(text)) if part is None else self._judged(part, len(text))
+        return _Piece((), "", text.count(b"\n"), len(text)) if part is None else self.judged([part], len(text))
 
     def take_parts(self, again: Callable[[], Source]) -> bool:
         """Judge a run with scattered queries instead, reading it once per part of its queries.

@@ -892,6 +892,8 @@ def arrow_batch(stream, dict numbers, bytes query, bytes document, bytes value, 
         The values.
     ranks : (D,) int array or None
         The ranks.
+    ordered : bool
+        Whether ranks are known to rise, and scores not to rise, within each stretch.
 
     Raises
     ------
@@ -909,7 +911,9 @@ def arrow_batch(stream, dict numbers, bytes query, bytes document, bytes value, 
     cdef const uint8_t *before = NULL
     cdef uint8_t *to
     cdef int64_t row, rows, length = 0, length_before = -1, used = 0
-    cdef int64_t[::1] offsets_view
+    cdef int64_t[::1] offsets_view, ranks_view
+    cdef double[::1] scores_view
+    cdef bint ordered = True
     cdef int failed
     cdef list queries = [], starts = []
     schema.release = NULL
@@ -934,9 +938,16 @@ def arrow_batch(stream, dict numbers, bytes query, bytes document, bytes value, 
         ranks = None if rank is None else numbers_of(&schema, &batch, rank)
         if ranks is not None and ranks.dtype.kind != "i":
             raise ValueError("ranks that are not whole numbers")
+        if ranks is not None and values.dtype.kind == "f":
+            scores_view, ranks_view = values, ranks
+        else:
+            ordered = False
         for row in range(rows):
             at = text_at(&of_query, row, room, &length)
-            if length != length_before or memcmp(at, before, length) != 0:
+            if length == length_before and memcmp(at, before, length) == 0:
+                if ordered and (ranks_view[row] <= ranks_view[row - 1] or not scores_view[row] <= scores_view[row - 1]):
+                    ordered = False
+            else:
                 qid = PyBytes_FromStringAndSize(<const char *>at, length)
                 queries.append(numbers.setdefault(qid, len(numbers)))
                 starts.append(row)
@@ -944,14 +955,15 @@ def arrow_batch(stream, dict numbers, bytes query, bytes document, bytes value, 
                 length_before = length
         offsets = np.zeros(rows + 1, dtype=np.int64)
         offsets_view = offsets
-        with nogil:
-            for row in range(rows):
-                text_at(&of_document, row, room, &length)
-                used += length
-                offsets_view[row + 1] = used
-        documents = PyBytes_FromStringAndSize(NULL, used)
-        to = <uint8_t *>PyBytes_AsString(documents)
-        with nogil:
+        for row in range(rows):
+            text_at(&of_document, row, room, &length)
+            used += length
+            offsets_view[row + 1] = used
+        if rows and not of_document.index and strchr("uU", of_document.kind) != NULL:  # they follow one another already
+            documents = PyBytes_FromStringAndSize(<const char *>text_at(&of_document, 0, room, &length), used)
+        else:
+            documents = PyBytes_FromStringAndSize(NULL, used)
+            to = <uint8_t *>PyBytes_AsString(documents)
             for row in range(rows):
                 at = text_at(&of_document, row, room, &length)
                 memcpy(to + offsets_view[row], at, length)
@@ -961,7 +973,7 @@ def arrow_batch(stream, dict numbers, bytes query, bytes document, bytes value, 
         if schema.release != NULL:
             schema.release(&schema)
     whole = np.array(queries, dtype=np.int64), np.array([*starts, rows], dtype=np.int64)
-    return *whole, documents, offsets, values, ranks
+    return *whole, documents, offsets, values, ranks, ordered
 
 
 cdef numbers_of(const ArrowSchema *schema, const ArrowArray *batch, const char *name):

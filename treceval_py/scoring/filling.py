@@ -90,6 +90,7 @@ def judge_opened(
             duplicates=form.duplicates,
             threads=form.threads,
             watch=form.watch,
+            format=form.format,
         )
     elif isinstance(form, (Run, Mapping)):
         judged = judge_by(judgments, form, ranking, complete=complete)

@@ -163,8 +163,9 @@ def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
 
 
 class File(NamedTuple):
-    """A run file in TREC's format, or a stream of one, that is judged while it is read; `judge_file` says how."""
+    """A run file in TREC's format or Parquet, or a stream, that is judged while it is read; `judge_file` says how."""
 
+    format: str
     source: Source
     duplicates: str
     threads: int | None
@@ -237,8 +238,9 @@ def open_run(
         if name is None:
             by_rank = {task.conventions.order for task in plan.tasks} == {"rank"}
             name, source = recognised(source, "run", by_rank=by_rank)
-        if name == "trec_results" and relevance and not whole and (rereadable or not (keep or len(plan.rankings) > 1)):
-            file = File(source, plan.duplicates, reading.threads, watch)
+        once = name == "trec_results" and not keep and len(plan.rankings) <= 1
+        if name in ("trec_results", "parquet") and relevance and not whole and (rereadable or once):
+            file = File(name, source, plan.duplicates, reading.threads, watch)
             return Opened(judgments, file, Retrieved((), "", ""), kept)
         table, replaced = _read_run(source, name, plan.duplicates, reading)
         return Opened(judgments, table, facts_of(table, replaced), kept)
