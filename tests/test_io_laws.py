@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -52,18 +53,21 @@ def test_what_is_written_is_read_again_or_refused(form: Any, kind: str, data: st
     try:
         table: Any = te.Run(given, tag="mine") if kind == "run" else te.Qrels(given)
     except DataError as error:  # an id that no table can have
-        assert "\\ud" in str(error) or "encoded as the same bytes" in str(error)
+        if not ("\\ud" in str(error) or "encoded as the same bytes" in str(error)):
+            raise
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         try:
             (write_run if kind == "run" else write_qrels)(table, path, format=form.name)
         except DataError as error:
-            assert ids is IDS
-            assert any(word in error.what for word in ("query id", "docid", "identifier"))
-            assert not path.exists()
+            if ids is PLAIN or path.exists() or not re.match("query id|docid|identifier", error.what):
+                raise
             return
         again: Any = (read_run if kind == "run" else read_qrels)(path, form.name)
+    assert list(again) == list(table)
+    if kind == "qrels" or len(form.holds) == 2:
+        assert [list(row) for row in again.values()] == [list(row) for row in table.values()]
     if "scores" in form.lacks:
         assert {qid: list(row) for qid, row in again.to_dict().items()} == ranked(table)
     else:
@@ -116,17 +120,17 @@ def test_saved_results_give_the_same_comparison(judged: Any, one: Any, two: Any)
         for run in runs:
             try:
                 results = te.evaluate(qrels, run, ["map", "P_5"])
-            except TrecevalError:  # no query in common
+                files.append(str(Path(folder) / f"{run.tag}.json"))
+                results.save(files[-1])
+            except TrecevalError:  # no query in common, or an empty id
                 return
-            files.append(str(Path(folder) / f"{run.tag}.json"))
-            results.save(files[-1])
         saved = compared(None, dict(zip(("one", "two"), files, strict=True)))
         assert saved == compared(qrels, {run.tag: run for run in runs})
 
 
 def compared(qrels: te.Qrels | None, runs: Any) -> str:
     try:
-        return str(te.compare(qrels, runs, ["map", "P_5"]).to_text())
+        return str(te.compare(qrels, runs, ["map", "P_5"], resamples=200).to_pandas().to_string())
     except TrecevalError as error:
         return type(error).__name__
 
@@ -144,8 +148,12 @@ def test_what_is_written_while_it_is_read_is_the_same(
     monkeypatch.setattr("treceval_py.io.parquet.BATCH", 7)
     monkeypatch.setattr("treceval_py.data.table.PORTION", 8)
     rng = np.random.default_rng(1)
-    rows = {f"q{q}": {f"d{d}é": float(rng.integers(4)) for d in range(size)} for q, size in enumerate([3, 40, 1, 9, 8, 7])}
-    table: Any = te.Run(rows, tag="mine") if kind == "run" else te.Qrels({q: dict.fromkeys(row, 1) for q, row in rows.items()})
+    rows = {
+        f"q{q}": {f"d{d}é": float(rng.integers(4)) for d in range(size)} for q, size in enumerate([3, 40, 1, 9, 8, 7])
+    }
+    table: Any = (
+        te.Run(rows, tag="mine") if kind == "run" else te.Qrels({q: dict.fromkeys(row, 1) for q, row in rows.items()})
+    )
     source, out = str(tmp_path / "source"), str(tmp_path / "out")
     write_table(table, source, form.name)
     parted = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -56,26 +56,16 @@ def convert(
     source: str, target: str, kind: Kind | None, source_format: str | None, target_format: str | None, tag: str | None
 ) -> None:
     """Write judgments or a run in another format."""
-    from treceval_py.data.ids import decode
-    from treceval_py.io import conversion
-
     for name, given, known in (
         ("--from", source_format, formats_of("run", "qrels")),
         ("--to", target_format, formats_of("run", "qrels", written=True)),
     ):
         if given is not None and given not in known:
             raise click.UsageError(f"Invalid value for '{name}': '{given}' is not one of {', '.join(known)}.")
-    named = {"kind": kind, "source_format": source_format, "target_format": target_format, "tag": tag}
     try:
-        written, done = None if target == "-" else conversion.write_while_reading(source, target, **named), None
-        if written is None:
-            output = _standard_output(target_format) if target == "-" else None
-            done = conversion.convert(source, output or target, **named)
-            written = done.format
-            if isinstance(output, _Screen):
-                Output().put(decode(output.getvalue()))
-            elif output is not None:
-                output.flush()
+        written, guessed = _convert(
+            source, target, kind=kind, source_format=source_format, target_format=target_format, tag=tag
+        )
     except InputError as error:
         asked = f"--from {source_format}" if source_format else f"--kind {kind}" if kind else ""
         if not asked or not error.what.startswith(("this is ", "these are ")):
@@ -87,14 +77,29 @@ def convert(
         raise lost(error) from None
     if target != "-":
         wrote(f"{target} ({written})")
-    if done is not None and done.guessed:
-        note(
-            f"{done.table.name}: all values are whole numbers, so this is read as judgments; for a run, add --kind run."
-        )
+    if guessed:
+        note(f"{guessed}: all values are whole numbers, so this is read as judgments; for a run, add --kind run.")
 
 
-class _Screen(io.BytesIO):
-    """What is shown on a terminal, which could take parts of ids for commands."""
+def _convert(source: str, target: str, **named: Any) -> tuple[str, str]:
+    """Return the format in which a file was written, and the name of the source if its kind was guessed."""
+    from treceval_py.io import conversion
+
+    if target != "-":
+        written = conversion.write_while_reading(source, target, **named)
+        if written is not None:
+            return written, ""
+        done = conversion.convert(source, target, **named)
+    else:
+        output = _standard_output(named["target_format"])
+        shown: Any = io.BytesIO() if output.isatty() else output
+        done = conversion.convert(source, shown, **named)
+        output.flush()
+        if shown is not output:  # a terminal could take parts of ids for commands
+            from treceval_py.data.ids import decode
+
+            Output().put(decode(shown.getvalue()))
+    return done.format, done.table.name if done.guessed else ""
 
 
 def _standard_output(format: str | None) -> BinaryIO:
@@ -104,4 +109,4 @@ def _standard_output(format: str | None) -> BinaryIO:
     if sys.stdout is None:
         raise OutputError("standard output is closed", "Name a file.")
     sys.stdout.flush()
-    return _Screen() if sys.stdout.isatty() else sys.stdout.buffer
+    return sys.stdout.buffer

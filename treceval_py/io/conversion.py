@@ -198,7 +198,9 @@ def write_while_reading(
         return None
     try:
         sight, file = seen(source)
-        kinds, form = _recognise(file, sight, _BOTH if kind is None else frozenset([kind]), source_format, target_format)
+        kinds, form = _recognise(
+            file, sight, _BOTH if kind is None else frozenset([kind]), source_format, target_format
+        )
         if form is None and source_format is None:
             (kind,) = kinds
             form = formats_of(kind)[USUAL[kind]]

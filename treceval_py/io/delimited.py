@@ -91,9 +91,7 @@ def _quoted(ids: Ids, special: re.Pattern[bytes]) -> Ids:
     """Return ids in quotes where they have special characters."""
     if not special.search(ids.buffer):
         return ids
-    return Ids.from_bytes(
-        [b'"%s"' % raw.replace(b'"', b'""') if special.search(raw) else raw for raw in ids.raw()]
-    )
+    return Ids.from_bytes([b'"%s"' % raw.replace(b'"', b'""') if special.search(raw) else raw for raw in ids.raw()])
 
 
 written_csv, written_tsv = partial(_written, b",", "a CSV file"), partial(_written, b"\t", "a TSV file")

@@ -25,7 +25,6 @@ from treceval_py.io.records import Records, encoded
 from treceval_py.io.source import name_of, numbered, whole
 from treceval_py.io.writing import Lines, any_id, by_row, checked, checked_query, joined
 
-
 SPACE = " \t\n\r"
 """What JSON allows between its parts (RFC 8259, section 2)."""
 

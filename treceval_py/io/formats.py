@@ -268,8 +268,8 @@ FORMATS = (
         "dictionaries.written_json_lines", _is_json_lines, (b"{",), endings=(".jsonl", ".ndjson"),
         lacks=("tag", "strata")),
     Format("parquet", BOTH, "Parquet", "columns qid, docid, and rel or score; needs the extra parquet",
-        "parquet.read_parquet", "parquet.written_parquet", lambda sight: not is_text(sight.head), (b"PAR1",), endings=(".parquet",),
-        lacks=("strata",), parts="parquet.parts", binary=True),
+        "parquet.read_parquet", "parquet.written_parquet", lambda sight: not is_text(sight.head), (b"PAR1",),
+        endings=(".parquet",), lacks=("strata",), parts="parquet.parts", binary=True),
     Format("ir_datasets", QRELS, "ir_datasets", "ir_datasets:NAME in place of a file; needs the extra datasets",
         "datasets.read_dataset", begins=(DATASET.encode(),)),
 )  # fmt: skip

@@ -290,7 +290,8 @@ def checked_query(qid: str, text: Text) -> bytes:
         change = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
         raise DataError(f"query id {qid!r} would make its lines {change}", "Let it begin with another character.")
     if text.opening and (packed := compression_of(raw + b" ")):
-        raise DataError(f"query id {qid!r} would make its file look like {packed}", "Let it begin with another character.")
+        problem = f"query id {qid!r} would make the file look compressed by {packed}"
+        raise DataError(problem, "Let it begin with another character.")
     return raw
 
 
