@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import bz2
 import io
+import os
+import pty
 import re
+import subprocess
+import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from command import treceval
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import treceval_py as te
-from treceval_py.errors import DataError, TrecevalError
+from treceval_py.errors import DataError, InputError, TrecevalError
+from treceval_py.grading.rules import read_rules
 from treceval_py.io.conversion import convert, write_while_reading
 from treceval_py.io.formats import FORMATS
 from treceval_py.io.named import read_qrels, read_run
+from treceval_py.io.source import Text
 from treceval_py.io.writing import write_qrels, write_run, write_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.TrecevalWarning")  # of what a format lacks
@@ -164,3 +173,58 @@ def test_what_is_written_while_it_is_read_is_the_same(
             parted += 1
             assert Path(out).read_bytes() == whole, to.name
     assert parted > 5
+
+
+def test_text_that_begins_like_another_file_is_read_and_the_other_is_not() -> None:
+    for qid in ("PAR1", "%PDF", "%PDF-1.4", "PK", "PK\x03\x04", "BZh", "BZh9", "BZh91AY&S", "{}"):
+        assert list(read_run(Text(f"{qid} Q0 a 1 0.5 t\n".encode()))) == [qid]
+    compressed = bz2.compress(b"1 Q0 a 1 0.5 t\n")
+    assert list(read_run(Text(compressed))) == ["1"]
+    for data in (
+        b"%PDF-1.4\n1 Q0 a 1 0.5 t\n",
+        b"PAR1 Q0 a 1 0.5 t\n\0",
+        b"PK\x03\x04\n",
+        compressed[:9],
+        bz2.compress(b""),
+    ):
+        with pytest.raises(InputError):
+            read_run(Text(data), "trec_results")
+    with pytest.raises(DataError, match="look compressed by bzip2"):
+        write_run({"BZh91AY&SY": {"a": 1.0}}, "nowhere/x")
+
+
+def test_only_white_space_of_json_is_skipped() -> None:
+    for space in " ", "\t", "\r\n":
+        assert list(read_run(Text((space + '{"1": {"a": 1}}' + space).encode()), "json")) == ["1"]
+    for other in "\x85", "\xa0", "\v", "\u2028":
+        for name in "json", "jsonl":
+            for text in (other + '{"1": {"a": 1}}', '{"1": {"a": 1}}' + other):
+                with pytest.raises(InputError):
+                    read_run(Text(text.encode()), name)
+
+
+def test_a_toml_file_has_at_most_a_mebibyte() -> None:
+    most = b"#" * ((1 << 20) - 1) + b"\n"
+    read_rules(Text(most.replace(b"#", b"\n")))
+    with pytest.raises(InputError, match="more than 1,048,576 bytes"):
+        read_rules(Text(most + b"#"))
+
+
+def test_ids_are_escaped_on_a_terminal_and_exact_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "run").write_bytes(b"1 Q0 a\x1b[2J 1 1.0 t\n")
+    assert treceval(["convert", "run", "-"], folder=tmp_path).out == b"1 Q0 a\x1b[2J 1 1.0 t\n"
+    for command in (["convert", "run", "-"], ["convert", "run", "out"]):
+        done = on_terminal([sys.executable, "-m", "treceval_py", *command], tmp_path)
+        assert (b"a\\x1b[2J" in done) == (command[-1] == "-")
+        assert b"\x1b[2J" not in done
+    assert (tmp_path / "out").read_bytes() == b"1 Q0 a\x1b[2J 1 1.0 t\n"
+
+
+def on_terminal(command: list[str], folder: Path) -> bytes:
+    """Return what a command shows on a terminal."""
+    ours, theirs = pty.openpty()
+    subprocess.run(command, cwd=folder, stdout=theirs, stderr=theirs, check=True)
+    os.close(theirs)
+    with suppress(OSError):
+        return os.read(ours, 1 << 16)
+    return b""

@@ -210,7 +210,7 @@ def write_while_reading(
         to = target_format or _format_of(target, kind)
         if "scores" in formats_of(kind)[to].lacks or (tag is not None and kind == "qrels"):
             return None
-        tables = whole_queries(parts, kind, source)
+        tables: Any = whole_queries(parts, kind, source)
         table = next(tables)
         table.more = tables
         write_table(table, target, to, tag)

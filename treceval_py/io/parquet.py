@@ -281,7 +281,9 @@ def written_parquet(table: Qrels | Run, tag: str) -> Iterator[bytes]:
     InputError
         ``pyarrow`` is not installed.
     """
-    pyarrow, drain, writer, rest = _pyarrow(None), _Drain(), None, None
+    pyarrow, drain = _pyarrow(None), _Drain()
+    writer: Any = None
+    rest: Any = None
     from pyarrow import parquet  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     for part in checked(table, any_id("a Parquet file")):
@@ -292,13 +294,15 @@ def written_parquet(table: Qrels | Run, tag: str) -> Iterator[bytes]:
             columns["score"] = part.scores
             if part.ranks is not None:
                 columns["rank"] = part.ranks
-            columns["tag"] = _texts(Ids.from_text([tag]), "tag").take(np.zeros(len(part.docids), dtype=np.int64))
+            columns["tag"] = _texts(by_row(part, Ids.from_text([tag] * len(part.qids))), "tag")
         rows = pyarrow.table(columns)
         rest = rows if rest is None else pyarrow.concat_tables([rest, rows])
         writer = writer or parquet.ParquetWriter(drain, rest.schema)
         while len(rest) > ROWS:
-            writer.write_table(rest[:ROWS].combine_chunks(), ROWS)
-            rest = rest[ROWS:]
+            rows, rest = rest[:ROWS].combine_chunks(), rest[ROWS:]
+            writer.write_table(rows, ROWS)
+            del rows  # or it would be there beside the next
+            pyarrow.default_memory_pool().release_unused()
             yield drain.taken()
     writer.write_table(rest.combine_chunks(), ROWS)
     writer.close()

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -93,7 +93,7 @@ def _run_lines(where: str, columns: tuple[str, ...], run: Run, _: str) -> Iterat
     """Return lines of query, document and these columns, separated by tabs, as portions of text."""
     for part in map(ranked, checked(run, TREC._replace(where=where))):
         values = {"rank": ranks_of(part), "score": part.scores}
-        cells = chain.from_iterable((b"\t", values[column]) for column in columns)
+        cells: Iterator[Any] = chain.from_iterable((b"\t", values[column]) for column in columns)
         yield joined(by_row(part), b"\t", part.docids, *cells, b"\n")
 
 

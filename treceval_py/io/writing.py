@@ -24,7 +24,7 @@ from treceval_py.io.target import PACKED, written_whole
 from treceval_py.scan import scanner
 
 Lines = bytes | memoryview
-AnyTable = TypeVar("AnyTable", Run, Qrels)
+AnyTable = TypeVar("AnyTable", bound="Run | Qrels")
 
 
 def write_run(
