@@ -182,35 +182,6 @@ def part_of(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[P
     return (part, None) if part is not None else read_part(bytes(text), first, layout, name)
 
 
-def gathered(
-    source: Source,
-    layout: Layout,
-    name: str | None = None,
-    threads: int | None = 1,
-    take: Callable[[Part], None] | None = None,
-    part_of: PartReader = part_of,
-) -> Rows:
-    """Read all rows of a source.
-
-    Parameters
-    ----------
-    source, layout, name, threads, part_of
-        As for `parts_of`.
-    take : callable, optional
-        Receives each part; the returned rows are then empty.
-
-    Raises
-    ------
-    InputError
-        The source cannot be read, or one of its lines is malformed.
-    """
-    rows = Rows(name_of(source) if name is None else name)
-    take = rows.add if take is None else take
-    for part in parts_of(source, layout, rows.name, threads, part_of):
-        take(part)
-    return rows
-
-
 def parts_of(
     source: Source,
     layout: Layout,
@@ -285,11 +256,12 @@ def whole_queries(parts: Iterable[Part], kind: str, name: str) -> Iterator[Run |
 
 def _rows_of(part: Part, rows: slice, qids: list[bytes], stretches: slice) -> Part:
     """Return some rows of a part, which are whole stretches. Their lines are not numbered."""
-    columns = (None if column is None else column[rows] for column in (part.rels, part.scores, part.ranks))
+    columns: Any = (part.rels, part.scores, part.ranks)
+    rels, scores, ranks = (None if column is None else column[rows] for column in columns)
     docids, queries = part.docids[rows], part.queries[stretches]
     starts = np.append(0, np.diff(part.starts)[stretches].cumsum())
     queries = queries if len(qids) > 1 else np.zeros_like(queries)
-    return Part(qids, queries, starts, docids, *columns, part.tag, range(len(docids)), len(docids))
+    return Part(qids, queries, starts, docids, rels, scores, ranks, part.tag, range(len(docids)), len(docids))
 
 
 class Grouping(NamedTuple):
@@ -339,11 +311,13 @@ class Rows:
         Number of rows.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, parts: Iterable[Part] = ()) -> None:
         self.name = name
         self.count = 0
         self._parts: list[Part] = []
         self._starts: list[int] = []
+        for part in parts:
+            self.add(part)
 
     def add(self, part: Part) -> None:
         """Add the rows of a part."""

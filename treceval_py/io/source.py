@@ -521,7 +521,7 @@ def _decompressor(raw: _Bytes, name: str) -> Callable[[Any], int]:
     while len(head) < 10 and (more := raw.read(10 - len(head))):  # a pipe may give a byte at a time
         head += more
     raw.rewind()
-    kind = compression_of(head)
+    kind = compression_of(head) if head.startswith((*_MAGIC,)) else None
     if kind is None:
         return raw.readinto
     if kind == "gzip":

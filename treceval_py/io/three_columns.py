@@ -19,14 +19,15 @@ from treceval_py.data.columns import BEIR, COLBERT, CRANFIELD, MSMARCO, QRELS, T
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import InputError
-from treceval_py.io.rows import Part, Rows, gathered, read_part, scanned
+from treceval_py.io.rows import Part, Rows, parts_of, read_part, scanned
+from treceval_py.io.source import name_of
 from treceval_py.io.writing import TREC, Lines, Text, by_row, checked, joined, judgment_lines, ranked, ranks_of
 from treceval_py.scan import scanner
 
 
 def _read(layout: Layout, source: Source) -> Rows:
     """Read lines of a layout; errors as for `named.read_run` and `named.read_qrels`."""
-    return gathered(source, layout, part_of=_part_of)
+    return Rows(name_of(source), parts_of(source, layout, part_of=_part_of))
 
 
 def read_run(layout: Layout, source: Source) -> Run:

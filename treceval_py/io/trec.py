@@ -19,7 +19,7 @@ from treceval_py.data.run import Run
 from treceval_py.errors import InputError, RepeatedDocumentError
 from treceval_py.io.formats import Kind
 from treceval_py.io.lines import read_blocks
-from treceval_py.io.rows import Part, gathered, parts_of
+from treceval_py.io.rows import Part, Rows, parts_of
 from treceval_py.io.source import Text, name_of, source_of
 
 Judgments = Qrels | JudgmentGroups | Preferences
@@ -28,7 +28,7 @@ Judgments = Qrels | JudgmentGroups | Preferences
 def read_trec_qrels(source: Source) -> Qrels:
     """Read relevance judgments: lines of ``qid iteration docid rel``; as for `named.read_qrels`."""
     try:
-        return gathered(source, QRELS).qrels()
+        return Rows(name_of(source), parts_of(source, QRELS)).qrels()
     except RepeatedDocumentError as error:
         raise twice_judged(error, source) from None
 
@@ -55,7 +55,7 @@ def read_trec_run(source: Source) -> Run:
     Only ``qid``, ``docid`` and ``score`` affect the ranking; the tag is the last line's. Lines may be in any order. A
     rank column of whole numbers is kept, to compare it with the scores (`rank_contradictions`).
     """
-    return gathered(source, RUN).run()
+    return Rows(name_of(source), parts_of(source, RUN)).run()
 
 
 def parts(source: Source, kinds: Collection[Kind]) -> tuple[Kind, Iterator[Part]]:

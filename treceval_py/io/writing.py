@@ -267,18 +267,19 @@ def judgment_lines(qrels: Qrels, first: bytes, second: bytes, text: Text) -> Ite
 
 def checked(table: AnyTable, text: Text) -> Iterator[AnyTable]:
     """Return the portions of a table, whose ids are all checked before the first one, and what is still to be read."""
-    check_ids(table, text)
-    return chain(table.portions(), (check_ids(part, text) or part for part in table.more or ()))
+    more: Iterator[Any] = (check_ids(part, text) for part in table.more or ())
+    return chain(check_ids(table, text).portions(), more)
 
 
-def check_ids(table: Run | Qrels, text: Text) -> None:
-    """Refuse ids that cannot be written to a file."""
+def check_ids(table: AnyTable, text: Text) -> AnyTable:
+    """Return a table, if its ids can be written to a file."""
     for qid in table.qids:
         checked_query(qid, text)
     # All at once, because there may be millions.
     if text.forbidden.search(table.docids.buffer) or not np.diff(table.docids.offsets).all():
         for docid in table.docids.raw():
             _checked(docid, "docid", text)
+    return table
 
 
 def checked_query(qid: str, text: Text) -> bytes:
