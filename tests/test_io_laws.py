@@ -28,6 +28,7 @@ from treceval_py.io.formats import FORMATS
 from treceval_py.io.named import read_qrels, read_run
 from treceval_py.io.source import Text
 from treceval_py.io.writing import write_qrels, write_run, write_table
+from treceval_py.scan import scanner
 
 pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.TrecevalWarning")  # of what a format lacks
 
@@ -172,7 +173,7 @@ def test_what_is_written_while_it_is_read_is_the_same(
         if write_while_reading(source, out, kind=kind, target_format=to.name) is not None:
             parted += 1
             assert Path(out).read_bytes() == whole, to.name
-    assert parted > 5
+    assert parted > 5 or (form.binary and scanner() is None)  # Parquet is then read as a whole
 
 
 def test_text_that_begins_like_another_file_is_read_and_the_other_is_not() -> None:
