@@ -15,7 +15,7 @@ NEW = $(UV) venv --quiet --allow-existing --python $(PYTHON)
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python
 endif
 
-.PHONY: demo retrieve test test-python-reader test-all everything mutants lint types check docs cards site lock clean
+.PHONY: demo retrieve test test-python-reader test-all everything mutants fuzz lint types check docs cards site lock clean
 
 demo: $(VENV)/installed
 	@$(BIN)/treceval data/qrels.tsv data/runs/*.txt -m MAP -m ndcg@10 -m "P(rel=2)@5"
@@ -52,6 +52,18 @@ everything:
 # Breaks lines of the package and counts what the quick tests notice. SAMPLE=60 tries some of the 300.
 mutants: $(VENV)/installed-test
 	$(BIN)/python .ci/mutants.py run $(if $(SAMPLE),--sample $(SAMPLE))
+
+# Coverage-guided fuzzing of what reads files, by Atheris in an environment of its own, $(SECONDS) seconds a target;
+# TARGET=json fuzzes one. There are wheels for Python 3.11 to 3.13, of which the last finds less.
+SECONDS ?= 300
+fuzz: build/fuzz/bin/atheris
+	for target in $(or $(TARGET),scan json saved documents); do build/fuzz/bin/python tests/fuzz.py $$target \
+	    -max_total_time=$(SECONDS) -timeout=20 -artifact_prefix=build/fuzz/ || exit; done
+
+build/fuzz/bin/atheris: setup.cfg setup.py treceval_py/scan/_scan.pyx
+	$(PYTHON) -m venv build/fuzz
+	build/fuzz/bin/python -m pip install --quiet --constraint locks/test.txt --editable . atheris
+	@touch $@
 
 lint: $(VENV)/installed-docs
 	$(BIN)/ruff check .

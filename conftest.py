@@ -32,7 +32,7 @@ OTHER_SCORERS = {
 """Tests that compare with a scorer throughout; they are left out on systems where it cannot be installed."""
 
 # Importing it imports sentence-transformers, which takes seconds, if it is installed at all.
-collect_ignore = ["treceval_py/integrations/sentence_transformers.py"]
+collect_ignore = ["treceval_py/integrations/sentence_transformers.py", "tests/fuzz.py"]
 for package, names in OTHER_SCORERS.items():
     if importlib.util.find_spec(package) is None:
         collect_ignore += [f"tests/test_{name}.py" for name in names]

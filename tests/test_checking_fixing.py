@@ -346,7 +346,7 @@ def _line_by_line(chunks):  # type: ignore[no-untyped-def]
         b"",
         b"\n# nothing\n",
         gzip.compress(CLEAN * 100)[:-9],
-        b"%PDF-1.4 1 Q0 a 1 2 t\n",
+        b"%PDF-1.4\n1 Q0 a 1 2 t\n",
         b"1 Q0 a\0 1 2 t\n" + CLEAN,
         b"\xef\xbb\xbf\xef\xbb\xbf\n",
     ],

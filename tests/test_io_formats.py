@@ -10,7 +10,6 @@ import lzma
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -221,7 +220,7 @@ def test_recognition_loads_no_reader() -> None:
         "print(sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert eval(done.stdout) == ["treceval_py.io.formats", "treceval_py.io.named"]
+    assert eval(done.stdout) == ["treceval_py.io.named"]
 
 
 # --- every format, refused ---
@@ -580,73 +579,12 @@ anything = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_siz
 )
 # A field of a TREC file, of which no query is a comment.
 plain = anything.map(lambda text: "".join(text.split()).replace("\0", "").replace("\x1c", "")).filter(
-    lambda text: bool(text) and text[0] not in "#\ufeff{" and not text.startswith(("PAR1", "PK", "%PDF"))
+    lambda text: bool(text) and text[0] not in "#\ufeff"
 )
-valid = anything.filter(lambda text: "\udcff" not in text)
-numbers = st.floats(allow_nan=False, allow_infinity=True) | st.integers(-3, 3).map(float)
-grades = st.integers(-(2**63), 2**63 - 1) | st.integers(-1, 3)
-
-IDS = {"trec_results": plain, "qrels": plain, "msmarco": plain, "parquet": valid}
-IDS["beir"] = anything.map(lambda text: text.translate({9: "", 10: "", 13: "", 0: ""})).filter(
-    lambda text: bool(text) and text[0] not in "#\ufeff" and bool(text.encode("utf-8", "surrogateescape").strip())
-)
-
-
-def rows(ids: st.SearchStrategy[str], values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, dict[str, Any]]]:
-    return st.dictionaries(ids, st.dictionaries(ids, values, min_size=1, max_size=5), min_size=1, max_size=4)
 
 
 def ordered(table: Run | Qrels) -> list[tuple[str, list[tuple[str, str]]]]:
     return [(qid, [(docid, repr(value)) for docid, value in table[qid].items()]) for qid in table]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("format", ["trec_results", "json", "jsonl", "parquet"])
-@settings(max_examples=150, deadline=None)
-@given(data=st.data())
-def test_a_run_is_the_same_after_a_round_trip(format: str, data: st.DataObject) -> None:
-    run = Run(data.draw(rows(IDS.get(format, anything), numbers)), tag="mine")
-    with tempfile.TemporaryDirectory() as folder:
-        write_run(run, Path(folder) / "run", format=format)
-        again = read_run(Path(folder) / "run", format)
-    if format == "trec_results":  # which is written as it is ranked
-        assert {qid: sorted(found) for qid, found in ordered(again)} == {
-            qid: sorted(found) for qid, found in ordered(run)
-        }
-    else:
-        assert ordered(again) == ordered(run)
-    assert again.tag == ("mine" if format in ("trec_results", "parquet") else "run")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("format", ["qrels", "msmarco", "beir", "json", "jsonl", "parquet"])
-@settings(max_examples=150, deadline=None)
-@given(data=st.data())
-def test_judgments_are_the_same_after_a_round_trip(format: str, data: st.DataObject) -> None:
-    ids = plain if format == "msmarco" else IDS.get(format, anything)
-    qrels = Qrels(data.draw(rows(ids, grades)))
-    with tempfile.TemporaryDirectory() as folder:
-        write_qrels(qrels, Path(folder) / "qrels", format=format)
-        again = read_qrels(Path(folder) / "qrels", format)
-        if format not in ("qrels", "msmarco"):
-            assert recognised(Path(folder) / "qrels", "qrels")[0] == format
-    assert ordered(again) == ordered(qrels)
-
-
-@pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(rows(plain, numbers))
-def test_the_ranks_of_a_run_are_the_same_after_a_round_trip_by_ms_marco(scores: dict[str, dict[str, float]]) -> None:
-    """The order is written out: descending scores, equal ones by descending bytes of the id."""
-    with tempfile.TemporaryDirectory() as folder:
-        write_run(scores, Path(folder) / "run", format="msmarco")
-        again = read_run(Path(folder) / "run")
-    expected = {
-        qid: sorted(found, key=lambda docid: (found[docid], docid.encode("utf-8", "surrogateescape")), reverse=True)
-        for qid, found in scores.items()
-    }
-    assert {qid: list(again[qid]) for qid in again} == expected
-    assert all(list(again[qid].values()) == [-float(rank) for rank in range(1, len(again[qid]) + 1)] for qid in again)
 
 
 @pytest.mark.slow

@@ -209,7 +209,7 @@ def test_a_document_twice_in_a_scattered_query_is_found_in_any_part(
 def test_scattered_queries_are_not_held_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("treceval_py.scan._scan", reason="the Python reader does hold them")
     use_reader(monkeypatch, "compiled")
-    monkeypatch.setattr(streaming, "gathered", lambda *_: pytest.fail("the run was read as a table"))
+    monkeypatch.setattr(streaming, "parts_of", lambda *_: pytest.fail("the run was read as a table"))
     judged, _ = judge_file(Qrels({"1": {"d1": 1}}), io.BytesIO(scattered(5, 20)), size=50)
     assert judged.hits.rank.tolist() == [2]
 

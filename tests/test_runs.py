@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import table
+from readers import use_reader
 from syrupy.assertion import SnapshotAssertion
 
 # The lines are put together by pyarrow, which comes with the extra `retrieve`.
@@ -191,7 +192,7 @@ def test_pytrec_eval_gives_the_file_the_values_of_the_scores(tmp_path: Path) -> 
     assert evaluator.evaluate(read) == evaluator.evaluate(expected)
 
 
-def test_lines_by_pyarrow_are_the_lines_by_python() -> None:
+def test_lines_have_the_digits_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
     docids, scores = [b"d%d" % number for number in range(6)], np.array([1e10, 3.0, 0.5, 1e-5, 0.0, -2.25])
     lists = [("q1", docids, scores), ("q2", docids[:2], scores[:2])]
     texts = ["10000000000.0", "3.0", "0.5", "1e-05", "0.0", "-2.25"]  # as Python's repr writes them
@@ -200,8 +201,9 @@ def test_lines_by_pyarrow_are_the_lines_by_python() -> None:
         for qid, count in (("q1", 6), ("q2", 2))
         for number in range(count)
     )
-    for fast in (False, True):
-        assert bytes(trec_lines(lists, "t", fast=fast)).decode() == expected
+    for reader in ("", "python"):
+        use_reader(monkeypatch, reader)
+        assert bytes(trec_lines(lists, "t")).decode() == expected
 
 
 def test_a_record_that_is_not_one_is_refused_before_the_work(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ from treceval_py.data.table import MANY
 from treceval_py.diagnosis.signs import Lists, Seen, look
 from treceval_py.errors import DataError, InputError
 from treceval_py.io import source
-from treceval_py.io.rows import gathered, read_part, scanned
+from treceval_py.io.rows import Rows, parts_of, read_part, scanned
 from treceval_py.io.source import blocks
 from treceval_py.io.trec import read_trec_qrels as read_qrels
 from treceval_py.io.trec import read_trec_run as read_run
@@ -774,7 +774,7 @@ def definition(data: bytes, qrels: Qrels, duplicates: str = "refuse", **ranking:
     """Return what a run comes to when the Python reader reads it whole."""
 
     def judged() -> object:
-        rows = gathered(io.BytesIO(data), RUN)
+        rows = Rows("<file>", parts_of(io.BytesIO(data), RUN))
         run = rows.run(duplicates=duplicates)
         replaced = rows.count - len(run.docids)
         return judge(qrels, run, **ranking), run.qids, run.name, run.tag, look(Lists.of(run)).contradicting, replaced

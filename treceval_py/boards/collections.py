@@ -16,7 +16,7 @@ from treceval_py.errors import InputError, TrecevalError
 from treceval_py.io.formats import DATASET, Sight, format_of
 from treceval_py.io.named import seen
 from treceval_py.io.source import whole
-from treceval_py.io.toml_file import Form, TomlFile, number, whole_number
+from treceval_py.io.toml_file import LARGEST, Form, TomlFile, number, whole_number
 
 MOST_WEIGHT, MOST_LEVEL = 1e9, 1_000_000
 
@@ -254,7 +254,7 @@ def listed_in(file: str | os.PathLike[str]) -> Collections:
         It is not TOML, a key is unknown or missing, a value has the wrong type, a name is there twice.
     """
     path = os.fspath(file)
-    toml = TomlFile(path, whole(path))
+    toml = TomlFile(path, whole(path, LARGEST))
     entries, names = toml.document.pop("collection", None), toml.document.pop("names", {})
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise toml.refusal("it lists no collection", "Write [[collection]] and its keys for each.", "collection")

@@ -10,7 +10,7 @@ from itertools import chain
 
 from treceval_py._types import Source
 from treceval_py.checking.findings import Collector
-from treceval_py.io.formats import encoding_of, format_of, sight_of
+from treceval_py.io.formats import encoding_of, format_of, is_text, sight_of
 from treceval_py.io.source import BYTE_ORDER_MARK, pieces, stream_of
 
 HEAD = 1 << 16
@@ -116,7 +116,7 @@ def _binary(head: bytes) -> str | None:
     """Return the kind of a file that is not text; None if it may be text."""
     if head[257:262] == b"ustar":
         return "a tar archive"
-    for magic, kind in _BINARY:
+    for magic, kind in () if is_text(head) else _BINARY:
         if head.startswith(magic):
             return next((office for part, office in _OFFICE if magic[:2] == b"PK" and part in head), kind)
     # JSON and text may hold a few. Packed or encrypted data has one in nine bytes; binary numbers have mostly zeros.

@@ -198,7 +198,7 @@ class _Careful:
                     self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
                 return
             if fields is not given:
-                spaced = quoted(next(field for field in fields if b" " in field))
+                spaced = quoted(next(field for field in fields if len(field.split()) > 1))
                 self._tell(Sign("F020", f"the id {spaced} contains a space", _SPACED), at)
         take = {"run": self._take_run, "msmarco": self._take_ranking}.get(kind.name, self._take_judgment)
         if take(fields, line, at):

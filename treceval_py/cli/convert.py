@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.options import choice, named, option
-from treceval_py.cli.printing import lost, note, wrote
+from treceval_py.cli.printing import Output, lost, note, wrote
 from treceval_py.cli.progress import working
 from treceval_py.errors import InputError, OutputError, visible
 from treceval_py.io.formats import endings, formats_of
@@ -57,8 +58,6 @@ def convert(
     source: str, target: str, kind: Kind | None, source_format: str | None, target_format: str | None, tag: str | None
 ) -> None:
     """Write judgments or a run in another format."""
-    from treceval_py.io import conversion
-
     for name, given, known in (
         ("--from", source_format, formats_of("run", "qrels")),
         ("--to", target_format, formats_of("run", "qrels", written=True)),
@@ -67,16 +66,9 @@ def convert(
             raise click.UsageError(f"Invalid value for '{name}': '{given}' is not one of {', '.join(known)}.")
     try:
         with working(f"converting {visible(source)}") if target != "-" else nullcontext():
-            done = conversion.convert(
-                source,
-                target if target != "-" else _standard_output(target_format),
-                kind=kind,
-                source_format=source_format,
-                target_format=target_format,
-                tag=tag,
+            written, guessed = _convert(
+                source, target, kind=kind, source_format=source_format, target_format=target_format, tag=tag
             )
-        if target == "-":
-            sys.stdout.buffer.flush()
     except InputError as error:
         asked = f"--from {source_format}" if source_format else f"--kind {kind}" if kind else ""
         if not asked or not error.what.startswith(("this is ", "these are ")):
@@ -87,11 +79,30 @@ def convert(
     except OSError as error:  # errors in a file are reported as ours
         raise lost(error) if target == "-" else error from None
     if target != "-":
-        wrote(f"{target} ({done.format})")
-    if done.guessed:
-        note(
-            f"{done.table.name}: all values are whole numbers, so this is read as judgments; for a run, add --kind run."
-        )
+        wrote(f"{target} ({written})")
+    if guessed:
+        note(f"{guessed}: all values are whole numbers, so this is read as judgments; for a run, add --kind run.")
+
+
+def _convert(source: str, target: str, **named: Any) -> tuple[str, str]:
+    """Return the format in which a file was written, and the name of the source if its kind was guessed."""
+    from treceval_py.io import conversion
+
+    if target != "-":
+        written = conversion.write_while_reading(source, target, **named)
+        if written is not None:
+            return written, ""
+        done = conversion.convert(source, target, **named)
+    else:
+        output = _standard_output(named["target_format"])
+        shown: Any = io.BytesIO() if output.isatty() else output
+        done = conversion.convert(source, shown, **named)
+        output.flush()
+        if shown is not output:  # a terminal could take parts of ids for commands
+            from treceval_py.data.ids import decode
+
+            Output().put(decode(shown.getvalue()))
+    return done.format, done.table.name if done.guessed else ""
 
 
 def _standard_output(format: str | None) -> BinaryIO:

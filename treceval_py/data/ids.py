@@ -25,7 +25,7 @@ LONGEST_SHOWN = 80
 """Number of bytes of a field that a message shows."""
 
 PORTION = 1 << 17
-"""Number of rows reordered at a time."""
+"""Number of rows reordered or written at a time."""
 
 
 def encode(text: str) -> bytes:
@@ -154,7 +154,9 @@ class Ids(Sequence[str]):
     def __getitem__(self, index: Any) -> Any:
         """Return one identifier as text, or the column of a slice (with step 1)."""
         if isinstance(index, slice):
-            return self.take(np.arange(len(self))[index])
+            start, stop, _ = index.indices(len(self))
+            cuts = self.offsets[start : max(start, stop) + 1]
+            return Ids(self.buffer[cuts[0] : cuts[-1]], cuts - cuts[0])
         row = range(len(self))[index]
         return decode(self.buffer[self.offsets[row] : self.offsets[row + 1]])
 

@@ -19,4 +19,4 @@ def integer(text: str) -> int:
         raise MeasureError(f"'{text}' is not a whole number")
     if len(re.sub(r"\D", "", text)) > 18:
         raise MeasureError(f"'{text}' has more than 18 digits")
-    return int(text)
+    return int(text.strip())  # of control characters, int() knows fewer as white space

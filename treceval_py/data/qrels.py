@@ -72,7 +72,7 @@ class Qrels(Table[int]):
     2
     """
 
-    _value, _type = "rel", np.int64
+    _value, _type, _beside = "rel", np.int64, "strata"
     rels: IntArray
     strata: AnyArray | None = None
     digest: str | None = None

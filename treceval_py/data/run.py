@@ -65,9 +65,9 @@ class Run(Table[float]):
     0.25
     """
 
-    _value, _type = "score", np.float64
+    _value, _type, _beside = "score", np.float64, "ranks"
     scores: FloatArray
-    tag: str
+    tag: str = DEFAULT_TAG
     ranks: IntArray | None
 
     def __init__(self, scores: Data | None = None, *, tag: str = DEFAULT_TAG) -> None:

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, 
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
-from treceval_py.data.ids import Ids, first_of, is_decimal, repeated, shown
+from treceval_py.data.ids import PORTION, Ids, first_of, is_decimal, repeated, shown
 from treceval_py.errors import DataError, UnknownKeyError, brief
 from treceval_py.scan import scanner
 
 if TYPE_CHECKING:
+    from typing import Self
+
     import pandas as pd
 
 Value = TypeVar("Value")
@@ -95,6 +97,12 @@ class Table(Mapping[str, dict[str, Value]]):
     _type: type[np.generic]
     """The type of this column."""
 
+    more: Iterator[Self] | None = None
+    """Tables of further queries, if this one is written while they are read."""
+
+    _beside: str
+    """The name of another column, or of none if that is None."""
+
     def _set(
         self,
         qids: Sequence[str],
@@ -149,6 +157,24 @@ class Table(Mapping[str, dict[str, Value]]):
     def span(self, row: int) -> tuple[int, int]:
         """Return the first row of query number ``row``, and the row after its last one."""
         return int(self.offsets[row]), int(self.offsets[row + 1])
+
+    def portions(self) -> Iterator[Self]:
+        """Yield parts of the table with whole queries, of some hundred thousand rows, unless a query has more."""
+        if len(self.docids) <= PORTION:
+            yield self
+            return
+        first = 0
+        while first < len(self.qids):
+            start = int(self.offsets[first])
+            last = max(int(np.searchsorted(self.offsets, start + PORTION, side="right")) - 1, first + 1)
+            rows = slice(start, int(self.offsets[last]))
+            part = type(self).__new__(type(self))
+            offsets = self.offsets[first : last + 1] - start
+            part._set(self.qids[first:last], offsets, self.docids[rows], self._column[rows], name=self.name)
+            beside = getattr(self, self._beside)
+            setattr(part, self._beside, None if beside is None else beside[rows])
+            yield part
+            first = last
 
     def __getitem__(self, qid: str) -> dict[str, Value]:
         row = self._rows.get(qid)

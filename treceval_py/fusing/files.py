@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from treceval_py.errors import DataError, OutputError
@@ -100,13 +99,12 @@ def fuse_files(
     with _digests(runs) as digests, opened(runs, format, max_passage) as listed_runs:
         notes = before.check_runs(listed_runs, depth) if before else []
         fused = Fused(listed_runs, lambda _: usual, depth, k, strict=strict)
-        fast = sum(run.num_rows for run in listed_runs) >= MANY and find_spec("pyarrow") is not None
         if isinstance(fusion, Tuning):
             tuned = tune(fused, fusion)
             fused = Fused(listed_runs, tuned.fusion_of, depth, k, strict=strict)
             usual, own = tuned.chosen.final.fusion, {**tuned.record(), **_judged(fusion.evaluator)}
         with written_whole(output) as stream:
-            for lines in fused.groups(lambda group: trec_lines(group, name, fast=fast)):
+            for lines in fused.groups(lambda group: trec_lines(group, name)):
                 stream.write(lines)
         remove_sidecar(output)  # the record of the replaced run; if writing fails, that run and its record both stay
         notes += fused.notes(usual)
@@ -144,10 +142,6 @@ RULES = {
     "ranks": "by descending score; of equal scores the larger id (by bytes) is first",
 }
 """Rules of every fusion, for the record."""
-
-
-MANY = 200_000
-"""Total rows of all runs from which importing pyarrow pays off."""
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from treceval_py.data.run import Run
 from treceval_py.diagnosis.signs import Lists
 from treceval_py.errors import OutputError, RepeatedDocumentError
 from treceval_py.io.named import reader_named, recognised
-from treceval_py.io.rows import Part, Rows, gathered
+from treceval_py.io.rows import Part, Rows, parts_of
 from treceval_py.io.source import name_of
 
 IN_MEMORY = 1 << 22
@@ -191,7 +191,8 @@ def read_listed(source: Source, format: str | None = None, *, threads: int | Non
         buffer, offsets, scores = (_Column(stack, dtype) for dtype in (np.uint8, np.int64, np.float64))
         run = ListedRun(name, "", {}, buffer, offsets, scores)
         try:
-            gathered(source, RUN, name, threads, run.add)
+            for part in parts_of(source, RUN, name, threads):
+                run.add(part)
         except OSError as error:  # not from the source, which has its own errors
             failure = f"temporary files cannot be written: {error.strerror or error}"
             raise OutputError(failure, "Set TMPDIR to a folder with more space.", file=tempfile.gettempdir()) from None

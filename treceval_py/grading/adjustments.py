@@ -16,7 +16,7 @@ from treceval_py.grading.people import Identity, fits, may_be
 from treceval_py.grading.records import BY_TEACHER, CORRECT, NO_CLAIM, NOT_REPRODUCED, VERDICTS, Checked, Graded
 from treceval_py.grading.rules import Rules
 from treceval_py.io.source import whole
-from treceval_py.io.toml_file import TEXT, YES, Form, TomlFile
+from treceval_py.io.toml_file import LARGEST, TEXT, YES, Form, TomlFile
 
 MOST = 1_000_000
 
@@ -121,7 +121,7 @@ def read_adjustments(
     """
     if not os.path.lexists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
         return ()
-    file = TomlFile(os.fspath(path), whole(path))
+    file = TomlFile(os.fspath(path), whole(path, LARGEST))
     students = file.values(file.document, dict.fromkeys(file.document, _TABLE))
     return tuple(_adjustment(file, student, values, task, tasks) for student, values in students.items())
 

@@ -20,6 +20,7 @@ from treceval_py.io.formats import DATASET
 from treceval_py.io.source import name_of, source_of, whole
 from treceval_py.io.target import written_whole
 from treceval_py.io.toml_file import (
+    LARGEST,
     NAMES,
     TEXT,
     YES,
@@ -307,7 +308,7 @@ def read_rules(source: Source | None = None, *, text: str | None = None) -> Rule
     Tom Preston-Werner, Pradyun Gedam and others. TOML v1.0.0, https://toml.io/en/v1.0.0.
     """
     given = source_of(source, text)
-    return _File(name_of(given), whole(given)).rules()
+    return _File(name_of(given), whole(given, LARGEST)).rules()
 
 
 class _File(TomlFile):

@@ -12,9 +12,10 @@ from treceval_py.data.ids import shown
 from treceval_py.data.objects import could_be
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.errors import DataError, InputError, OutputError
+from treceval_py.errors import DataError, InputError, OutputError, TrecevalError
 from treceval_py.io.formats import FORMATS, USUAL, Format, Kind, Sight, format_of, formats_of, imported
 from treceval_py.io.named import reader_named, seen
+from treceval_py.io.rows import whole_queries
 from treceval_py.io.source import name_of
 from treceval_py.io.target import PACKED
 from treceval_py.io.writing import write_table
@@ -145,10 +146,10 @@ def _having(name: str | None, kinds: frozenset[Kind], *, written: bool = False) 
     return kinds
 
 
-def _read_table(
+def _recognise(
     source: Source, sight: Sight, kinds: frozenset[Kind], name: str | None, target_format: str | None
-) -> tuple[Run | Qrels, bool]:
-    """Read judgments or a run, whichever the beginning of the source shows; also return whether that was guessed."""
+) -> tuple[frozenset[Kind], Format | None]:
+    """Return what a source may hold, as its beginning shows, and its format, or None if it shows none."""
     fields = len(sight.lines[0].split()) if sight.lines else 0
     if name is not None:
         kinds = _having(name, kinds)
@@ -157,17 +158,65 @@ def _read_table(
     else:
         form = format_of(sight, *kinds)
     if form is not None:
-        kinds, name = kinds & {*form.holds}, form.name
+        kinds = kinds & {*form.holds}
     elif len(kinds) > 1:
         if 0 < fields < 6 and fields not in (3, 4):  # else the reader reports what is wrong
             line = f"a line of {'1 field' if fields == 1 else f'{fields} fields'} has no format that can be converted"
             raise InputError(line, "A run has 6 fields, judgments have 4; or name its format.", file=name_of(source))
         kinds = frozenset(["qrels"] if fields == 4 else ["run"])
-    kinds = _having(target_format, kinds, written=True)
+    return _having(target_format, kinds, written=True), form
+
+
+def _read_table(
+    source: Source, sight: Sight, kinds: frozenset[Kind], name: str | None, target_format: str | None
+) -> tuple[Run | Qrels, bool]:
+    """Read judgments or a run, whichever the beginning of the source shows; also return whether that was guessed."""
+    kinds, form = _recognise(source, sight, kinds, name, target_format)
     if len(kinds) > 1 and form is not None:
         return _read_either(source, form)
     (kind,) = kinds
-    return reader_named(name or USUAL[kind], kind)(source), False
+    return reader_named(form.name if form is not None else name or USUAL[kind], kind)(source), False
+
+
+def write_while_reading(
+    source: str,
+    target: str,
+    *,
+    kind: Kind | None = None,
+    source_format: str | None = None,
+    target_format: str | None = None,
+    tag: str | None = None,
+) -> str | None:
+    """Convert a file without holding it, if it can be read and written part by part; arguments as for `convert`.
+
+    Returns
+    -------
+    str or None
+        The target format; None if nothing was written, so that `convert` writes it or tells why not.
+    """
+    if not os.path.isfile(source) or (os.path.lexists(target) and not os.path.isfile(target)):
+        return None
+    try:
+        sight, file = seen(source)
+        kinds, form = _recognise(
+            file, sight, _BOTH if kind is None else frozenset([kind]), source_format, target_format
+        )
+        if form is None and source_format is None:
+            (kind,) = kinds
+            form = formats_of(kind)[USUAL[kind]]
+        if form is None or not form.parts:
+            return None
+        kind, parts = imported(form.parts)(file, kinds)
+        to = target_format or _format_of(target, kind)
+        if "scores" in formats_of(kind)[to].lacks or (tag is not None and kind == "qrels"):
+            return None
+        tables: Any = whole_queries(parts, kind, source)
+        table = next(tables)
+        table.more = tables
+        write_table(table, target, to, tag)
+    except (TrecevalError, ValueError):
+        return None
+    return to
 
 
 def _read_either(source: Source, form: Format) -> tuple[Run | Qrels, bool]:

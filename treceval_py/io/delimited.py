@@ -10,17 +10,19 @@ import io
 import math
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from treceval_py._types import Source
 from treceval_py.data.columns import DOCUMENT, QUERY, RANK, SCORE, Field, column_of, needed
-from treceval_py.data.ids import decode, encode
+from treceval_py.data.ids import Ids, decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError
 from treceval_py.io.dictionaries import Dictionary, Infinite, Rank
 from treceval_py.io.records import Records, encoded
 from treceval_py.io.source import name_of, whole
+from treceval_py.io.writing import Lines, any_id, by_row, checked, joined
 
 
 def read(source: Source, value: Field) -> Dictionary:
@@ -75,22 +77,21 @@ def _number(text: str) -> Any:
     return Infinite(number) if number in (math.inf, -math.inf) and "i" in text.lower() else number
 
 
-def written_csv(table: Run | Qrels, _: str) -> Iterator[bytes]:
-    """Return columns separated by commas."""
-    return _written(table, ",")
+def _written(separator: bytes, where: str, table: Run | Qrels, _: str) -> Iterator[Lines]:
+    """Return columns separated by commas or tabs."""
+    yield separator.join((b"qid", b"docid", b"score\n" if isinstance(table, Run) else b"rel\n"))
+    special = re.compile(b'[\r\n"%s]' % separator)
+    for part in checked(table, any_id(where)):
+        qids = by_row(part, _quoted(Ids.from_text(part.qids), special))
+        values = part.scores if isinstance(part, Run) else part.rels
+        yield joined(qids, separator, _quoted(part.docids, special), separator, values, b"\n")
 
 
-def written_tsv(table: Run | Qrels, _: str) -> Iterator[bytes]:
-    """Return columns separated by tabs."""
-    return _written(table, "\t")
+def _quoted(ids: Ids, special: re.Pattern[bytes]) -> Ids:
+    """Return ids in quotes where they have special characters."""
+    if not special.search(ids.buffer):
+        return ids
+    return Ids.from_bytes([b'"%s"' % raw.replace(b'"', b'""') if special.search(raw) else raw for raw in ids.raw()])
 
 
-def _written(table: Run | Qrels, separator: str) -> Iterator[bytes]:
-    portion = io.StringIO()
-    writer = csv.writer(portion, delimiter=separator, lineterminator="\n")
-    writer.writerow(["qid", "docid", "score" if isinstance(table, Run) else "rel"])
-    for qid, documents in table.items():
-        writer.writerows([qid, docid, repr(number)] for docid, number in documents.items())
-        yield encode(portion.getvalue())
-        portion.seek(portion.truncate(0))
-    yield encode(portion.getvalue())
+written_csv, written_tsv = partial(_written, b",", "a CSV file"), partial(_written, b"\t", "a TSV file")

@@ -11,12 +11,11 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from treceval_py._types import Source
+from treceval_py._types import FloatArray, IntArray, Source
 from treceval_py.data.columns import DOCUMENT, QUERY, Field, needed
 from treceval_py.data.ids import Ids, beginning_of, quoted
 from treceval_py.data.qrels import Qrels
@@ -24,6 +23,10 @@ from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError
 from treceval_py.io.records import Records, encoded
 from treceval_py.io.source import name_of, numbered, whole
+from treceval_py.io.writing import Lines, any_id, by_row, checked, checked_query, joined
+
+SPACE = " \t\n\r"
+"""What JSON allows between its parts (RFC 8259, section 2)."""
 
 
 class Rank(int):
@@ -138,8 +141,8 @@ def read_json(source: Source, value: Field) -> Dictionary:
     """
     rows = _Gathered(name_of(source))
     text = utf8_text(whole(source), rows.name, 1)
-    document, end = decoded(text, len(text) - len(text.lstrip()), rows.name, 1)
-    rest = text[end:].lstrip()
+    document, end = decoded(text, len(text) - len(text.lstrip(SPACE)), rows.name, 1)
+    rest = text[end:].lstrip(SPACE)
     if rest:
         line = text.count("\n", 0, len(text) - len(rest)) + 1
         rows.refuse("something follows the end of the JSON object", "Is this JSON Lines (format jsonl)?", line)
@@ -174,7 +177,7 @@ def read_json_lines(source: Source, value: Field) -> Dictionary:
     rows = _Gathered(name_of(source))
     for first, block in numbered(source):
         for number, line in enumerate(utf8_text(bytes(block), rows.name, first).split("\n"), first):
-            stripped = line.strip()
+            stripped = line.strip(SPACE)
             if not stripped:
                 continue
             pairs, end = decoded(stripped, 0, rows.name, number)
@@ -300,18 +303,45 @@ def _quoted(key: str) -> str:
     return quoted(key.encode("utf-8", "backslashreplace"))
 
 
-def written_json(table: Run | Qrels, _: str) -> Iterator[bytes]:
+def written_json(table: Run | Qrels, _: str) -> Iterator[Lines]:
     """Return JSON with one query on each line, so that files can be compared; non-ASCII characters are escaped."""
-    before = b"{\n"
-    for qid, documents in chain(table.items(), ((qid, {}) for qid in table.bare)):
-        yield before + f"{json.dumps(qid)}: {json.dumps(documents)}".encode()
-        before = b",\n"
-    yield b"{}\n" if before == b"{\n" else b"\n}\n"
+    ids = any_id("a JSON file")
+    bare = _escaped(Ids.from_bytes([checked_query(qid, ids) for qid in table.bare])).raw()
+    opening = b"{\n"  # of the next query, after the end of the one before
+    for part in checked(table, ids) if table.qids else ():
+        heads = [b'},\n"%s": {"' % qid for qid in _escaped(Ids.from_text(part.qids)).raw()]
+        heads[0] = opening + heads[0].removeprefix(b"},\n")
+        before = np.zeros(len(part.docids), dtype=np.int64)
+        before[part.offsets[:-1]] = np.arange(1, len(heads) + 1)
+        yield joined(Ids.from_bytes([b', "', *heads]).take(before), _escaped(part.docids), b'": ', _numbers(part))
+        opening = b"},\n"
+    for qid in bare:
+        yield opening + b'"%s": {}' % qid
+        opening = b",\n"
+    yield {b"{\n": b"{}\n", b"},\n": b"}\n}\n", b",\n": b"\n}\n"}[opening]
 
 
-def written_json_lines(table: Run | Qrels, _: str) -> Iterator[bytes]:
+def written_json_lines(table: Run | Qrels, _: str) -> Iterator[Lines]:
     """Return a record for each document."""
-    value = "score" if isinstance(table, Run) else "rel"
-    for qid, documents in table.items():
-        records = [{"qid": qid, "docid": docid, value: number} for docid, number in documents.items()]
-        yield "".join([json.dumps(record) + "\n" for record in records]).encode()
+    for part in checked(table, any_id("a JSON Lines file")):
+        value = b'", "%s": ' % (b"score" if isinstance(part, Run) else b"rel")
+        qids = by_row(part, _escaped(Ids.from_text(part.qids)))
+        yield joined(b'{"qid": "', qids, b'", "docid": "', _escaped(part.docids), value, _numbers(part), b"}\n")
+
+
+_PLAIN = bytes(range(ord(" "), 127)).translate(None, b'"\\')
+"""The characters that JSON writes as they are."""
+
+
+def _escaped(ids: Ids) -> Ids:
+    """Return ids as they are written between quotes."""
+    if not ids.buffer.translate(None, _PLAIN):
+        return ids
+    return Ids.from_text([json.dumps(text)[1:-1] for text in ids.text()])
+
+
+def _numbers(part: Run | Qrels) -> Ids | IntArray | FloatArray:
+    """Return the values of a table as JSON writes them."""
+    if isinstance(part, Qrels):
+        return part.rels
+    return part.scores if np.isfinite(part.scores).all() else Ids.from_text(list(map(json.dumps, part.scores.tolist())))

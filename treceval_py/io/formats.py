@@ -58,6 +58,14 @@ def encoding_of(head: bytes) -> str | None:
     return "utf-16-be" if half >= 4 and 2 * even >= half and 20 * odd <= half else None
 
 
+def is_text(head: bytes) -> bool:
+    """Return whether the first bytes of a file are text, even if its first query id is like those of another file.
+
+    The first line has three fields, and no byte is NUL; a Parquet file has some at once, and a PDF document no fields.
+    """
+    return b"\0" not in head and re.match(rb"\S+(?:[ \t\v\f]+\S+){2}", head) is not None
+
+
 def lines_of(head: bytes, most: int = 20, *, ended: bool = False) -> list[bytes]:
     """Return the first lines with data of the beginning of a file, as UTF-8 and without white space around them.
 
@@ -109,7 +117,7 @@ def shows_enough(head: bytes) -> bool:
 
 # How formats are seen: functions of a Sight.
 
-_JSON = re.compile(rb'\s*\{\s*(["}]|$)')
+_JSON = re.compile(rb'\s*\{\s*("|$|\}\s*(\{|$))')  # "{}" could be a query
 _KEY = rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*'
 
 
@@ -167,6 +175,9 @@ class Format(NamedTuple):
     write : str
         Module and function of the writer, which takes a table and a tag and returns portions of bytes; empty if there
         is none.
+    parts : str
+        Module and function that takes a source and what it may hold, and returns which it holds and an iterator of its
+        rows as parts; empty if it is only read as a whole.
     begins, columns, seen : tuple of bytes, int, callable
         How the beginning of a file shows the format: its first bytes, apart from white space; the number of columns,
         whose roles `diagnosis.columns.form_of` finds; and a pure function of a `Sight`, which is called only for files
@@ -196,6 +207,7 @@ class Format(NamedTuple):
     endings: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
     lines: str = ""
+    parts: str = ""
     bare: bool = False
     binary: bool = False
 
@@ -225,13 +237,13 @@ RUN, QRELS, OTHER, BOTH = ("run",), ("qrels",), ("judgments",), ("run", "qrels")
 
 FORMATS = (
     Format("trec_results", RUN, "TREC's format", "qid Q0 docid rank score tag", "trec.read_trec_run",
-        "writing.trec_run", lines="run"),
+        "writing.trec_run", lines="run", parts="trec.parts"),
     Format("msmarco", RUN, "MS MARCO's format", "qid docid rank", "three_columns.read_msmarco_run",
         "three_columns.msmarco_run", columns=3, endings=(".tsv",), lacks=("scores", "tag"), lines="msmarco"),
     Format("colbert", RUN, "ColBERT's format", "qid docid rank score", "three_columns.read_colbert_run",
         "three_columns.colbert_run", columns=4, lacks=("tag",)),
     Format("qrels", QRELS, "TREC's format", "qid iteration docid rel", "trec.read_trec_qrels", "writing.trec_qrels",
-        lacks=("strata",), lines="qrels"),
+        lacks=("strata",), lines="qrels", parts="trec.parts"),
     Format("qrels_jg", OTHER, "TREC's format", "qid group docid rel", "trec.read_judgment_groups"),
     Format("prefs", OTHER, "TREC's format", "qid group subgroup docid level", "trec.read_preferences"),
     Format("qrels_prefs", OTHER, "TREC's format", "qid group docid level", "trec.read_graded_preferences"),
@@ -256,8 +268,8 @@ FORMATS = (
         "dictionaries.written_json_lines", _is_json_lines, (b"{",), endings=(".jsonl", ".ndjson"),
         lacks=("tag", "strata")),
     Format("parquet", BOTH, "Parquet", "columns qid, docid, and rel or score; needs the extra parquet",
-        "parquet.read_parquet", "parquet.written_parquet", begins=(b"PAR1",), endings=(".parquet",), lacks=("strata",),
-        binary=True),
+        "parquet.read_parquet", "parquet.written_parquet", lambda sight: not is_text(sight.head), (b"PAR1",),
+        endings=(".parquet",), lacks=("strata",), parts="parquet.parts", binary=True),
     Format("ir_datasets", QRELS, "ir_datasets", "ir_datasets:NAME in place of a file; needs the extra datasets",
         "datasets.read_dataset", begins=(DATASET.encode(),)),
 )  # fmt: skip

@@ -9,8 +9,8 @@ from treceval_py.data.columns import QRELS
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import InputError
-from treceval_py.io.rows import gathered
-from treceval_py.io.source import source_of
+from treceval_py.io.rows import Rows, parts_of
+from treceval_py.io.source import name_of, source_of
 
 
 def read_judged_ranking(
@@ -40,7 +40,7 @@ def read_judged_ranking(
         The file cannot be read, a line is malformed, or a document occurs twice in a query.
     """
     try:
-        qrels = gathered(source_of(source, text), QRELS, threads=threads).qrels()
+        qrels = Rows(name_of(given := source_of(source, text)), parts_of(given, QRELS, threads=threads)).qrels()
     except InputError as error:
         if error.what.endswith("not judgments"):
             raise InputError("this is a run, which has no judgments", file=error.file, line=error.line) from None

@@ -7,7 +7,7 @@ of text, or of integers, which are written in decimal. No other type is accepted
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
@@ -15,14 +15,16 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray, Source
 from treceval_py.data.arrow import Batch, batches_of, joined
-from treceval_py.data.columns import DOCUMENT, QUERY, RANK, TAG, Field, column_of, needed
+from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY, RANK, SCORE, TAG, Field, column_of, needed
 from treceval_py.data.ids import Ids, decode, encode, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
+from treceval_py.io.formats import Kind
 from treceval_py.io.records import Records
 from treceval_py.io.rows import Part
 from treceval_py.io.source import name_of, rewindable
+from treceval_py.io.writing import any_id, by_row, checked
 from treceval_py.version import pip_install
 
 MAGIC = b"PAR1"
@@ -143,6 +145,18 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
     return ParquetTable(records, table.column(content.value).combine_chunks(), (content.value,), ranks, tag)
 
 
+def parts(source: Source, kinds: Collection[Kind]) -> tuple[Kind, Iterator[Part]]:
+    """Return the rows of a run or of judgments in portions, and which they are; errors as for `parts_of_parquet`."""
+    if "run" not in kinds:
+        return "qrels", parts_of_parquet(source, JUDGMENT)
+    if len(kinds) > 1:
+        with _opened(source, JUDGMENT._replace(last=SCORE.names)) as content:
+            kind = content.file.schema_arrow.field(content.value).type
+            if content.value.lower() not in SCORE.names or not _pyarrow(None).types.is_floating(kind):
+                raise ValueError("values that may be judgments")
+    return "run", parts_of_parquet(source, SCORE)
+
+
 def parts_of_parquet(source: Source, value: Field) -> Iterator[Part]:
     """Yield the rows of judgments or a run in portions, without holding more of them.
 
@@ -254,6 +268,10 @@ def _opened(source: Source, value: Field) -> Iterator[_Content]:
             raise InputError(damage, "Copy or download the file again.", file=name) from None
 
 
+ROWS = 1 << 20
+"""Rows in a row group, as pyarrow writes them by default."""
+
+
 def written_parquet(table: Qrels | Run, tag: str) -> Iterator[bytes]:
     """Return judgments or a run as a Parquet file, in the order of the table, with the ranks of a run if it has some.
 
@@ -264,20 +282,57 @@ def written_parquet(table: Qrels | Run, tag: str) -> Iterator[bytes]:
     InputError
         ``pyarrow`` is not installed.
     """
-    qids = np.repeat(np.array(table.qids, dtype=object), np.diff(table.offsets))
-    columns = {"qid": _written(qids, "query id"), "docid": _written(table.docids.text(), "docid")}
-    if isinstance(table, Qrels):
-        columns["rel"] = table.rels
-    else:
-        columns["score"] = table.scores
-        if table.ranks is not None:
-            columns["rank"] = table.ranks
-        columns["tag"] = _written([tag] * len(table.docids), "tag")
+    pyarrow, drain = _pyarrow(None), _Drain()
+    writer: Any = None
+    rest: Any = None
     from pyarrow import parquet  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-    written = io.BytesIO()
-    parquet.write_table(_pyarrow(None).table(columns), written)
-    return iter([written.getvalue()])
+    for part in checked(table, any_id("a Parquet file")):
+        columns = {"qid": _texts(by_row(part), "query id"), "docid": _texts(part.docids, "docid")}
+        if isinstance(part, Qrels):
+            columns["rel"] = part.rels
+        else:
+            columns["score"] = part.scores
+            if part.ranks is not None:
+                columns["rank"] = part.ranks
+            columns["tag"] = _texts(by_row(part, Ids.from_text([tag] * len(part.qids))), "tag")
+        rows = pyarrow.table(columns)
+        rest = rows if rest is None else pyarrow.concat_tables([rest, rows])
+        writer = writer or parquet.ParquetWriter(drain, rest.schema)
+        while len(rest) > ROWS:
+            rows, rest = rest[:ROWS].combine_chunks(), rest[ROWS:]
+            writer.write_table(rows, ROWS)
+            del rows  # or it would be there beside the next
+            pyarrow.default_memory_pool().release_unused()
+            yield drain.taken()
+    writer.write_table(rest.combine_chunks(), ROWS)
+    writer.close()
+    yield drain.taken()
+
+
+class _Drain(io.RawIOBase):
+    """A file whose bytes are taken while it is written."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._taken = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._pieces.append(bytes(data))
+        return len(data)
+
+    def tell(self) -> int:
+        return self._taken + sum(map(len, self._pieces))
+
+    def taken(self) -> bytes:
+        """Return what was written since the last call."""
+        data = b"".join(self._pieces)
+        self._taken += len(data)
+        self._pieces.clear()
+        return data
 
 
 def _pyarrow(name: str | None) -> Any:
@@ -327,11 +382,16 @@ def _raw(texts: Any) -> Ids:
     return Ids(buffer, offsets - start)
 
 
-def _written(texts: Any, kind: str) -> Any:
+def _texts(ids: Ids, kind: str) -> Any:
+    """Return ids as a column of pyarrow."""
     pyarrow = _pyarrow(None)
-    try:
-        return pyarrow.array(texts, type=pyarrow.string())
-    except UnicodeEncodeError:
-        text = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
-        problem = f"{kind} {quoted(encode(text))} is not UTF-8, so it cannot be written to a Parquet file"
-        raise DataError(problem, "Use another one.") from None
+    offsets = pyarrow.py_buffer(ids.offsets.astype(np.int32))
+    texts = pyarrow.StringArray.from_buffers(len(ids), offsets, pyarrow.py_buffer(ids.buffer))
+    if not ids.buffer.isascii():
+        try:
+            texts.validate(full=True)
+        except pyarrow.ArrowInvalid:
+            text = next(text for text in ids.text() if any("\ud800" <= character <= "\udfff" for character in text))
+            problem = f"{kind} {quoted(encode(text))} is not UTF-8, so it cannot be written to a Parquet file"
+            raise DataError(problem, "Use another one.") from None
+    return texts

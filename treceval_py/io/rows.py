@@ -6,7 +6,7 @@ The compiled scanner reads a block if it is available and accepts the block; oth
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from itertools import compress, pairwise
@@ -182,15 +182,14 @@ def part_of(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[P
     return (part, None) if part is not None else read_part(bytes(text), first, layout, name)
 
 
-def gathered(
+def parts_of(
     source: Source,
     layout: Layout,
     name: str | None = None,
     threads: int | None = 1,
-    take: Callable[[Part], None] | None = None,
     part_of: PartReader = part_of,
-) -> Rows:
-    """Read all rows of a source.
+) -> Iterator[Part]:
+    """Yield the rows of a source, block by block.
 
     Parameters
     ----------
@@ -202,8 +201,6 @@ def gathered(
         The source's name in messages. Default: its own.
     threads : int or None
         Threads that scan blocks; None for one per core. The Python reader uses one.
-    take : callable, optional
-        Receives each part; the returned rows are then empty.
     part_of : callable
         Reads a numbered block, as `part_of` does.
 
@@ -212,21 +209,59 @@ def gathered(
     InputError
         The source cannot be read, or one of its lines is malformed.
     """
-    rows, empty = Rows(name_of(source) if name is None else name), True
-    take = rows.add if take is None else take
-    work = partial(part_of, layout=layout, name=rows.name)
-    texts = numbered(source, rows.name, columns=True)
+    name, empty = name_of(source) if name is None else name, True
+    work = partial(part_of, layout=layout, name=name)
+    texts = numbered(source, name, columns=True)
     several = threads != 1 and scanner() is not None
     with closing(in_order(texts, work, threads)) if several else nullcontext(map(work, texts)) as parts:
         for part, error in parts:
             if part is not None and part.qids:  # a block of comments has no tag
-                take(part)
+                yield part
                 empty = False
             if error is not None:
                 raise error
     if empty:
-        raise no_data(rows.name)
-    return rows
+        raise no_data(name)
+
+
+def whole_queries(parts: Iterable[Part], kind: str, name: str) -> Iterator[Run | Qrels]:
+    """Yield the rows of parts as tables of whole queries, for a file that is written while another is read.
+
+    Raises
+    ------
+    InputError
+        A document occurs twice in a query; or rows must be held, because those of a query are not together, the tag is
+        not the same to the end, or only some parts have ranks.
+    """
+    known, tag, ranked, rows = set[str](), b"", False, Rows(name)
+
+    def table() -> Run | Qrels:
+        table = rows.run() if kind == "run" else rows.qrels()
+        if not known.isdisjoint(table.qids) or part.tag != tag or (part.ranks is not None) != ranked:
+            raise InputError("not to be read by parts", file=name)
+        known.update(table.qids)
+        return table
+
+    for part in parts:
+        if not known and not rows.count:
+            tag, ranked = part.tag, part.ranks is not None
+        start = int(part.starts[-2])
+        if start:
+            rows.add(_rows_of(part, slice(start), part.qids[: int(part.queries[:-1].max()) + 1], slice(-1)))
+            yield table()
+            rows = Rows(name)
+        rows.add(_rows_of(part, slice(start, None), [part.qids[int(part.queries[-1])]], slice(-1, None)))
+    yield table()
+
+
+def _rows_of(part: Part, rows: slice, qids: list[bytes], stretches: slice) -> Part:
+    """Return some rows of a part, which are whole stretches. Their lines are not numbered."""
+    columns: Any = (part.rels, part.scores, part.ranks)
+    rels, scores, ranks = (None if column is None else column[rows] for column in columns)
+    docids, queries = part.docids[rows], part.queries[stretches]
+    starts = np.append(0, np.diff(part.starts)[stretches].cumsum())
+    queries = queries if len(qids) > 1 else np.zeros_like(queries)
+    return Part(qids, queries, starts, docids, rels, scores, ranks, part.tag, range(len(docids)), len(docids))
 
 
 class Grouping(NamedTuple):
@@ -276,12 +311,14 @@ class Rows:
         Number of rows.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, parts: Iterable[Part] = ()) -> None:
         self.name = name
         self.count = 0
         self._parts: list[Part] = []
         self._qids: list[str] = []
         self._starts: list[int] = []
+        for part in parts:
+            self.add(part)
 
     def add(self, part: Part) -> None:
         """Add the rows of a part."""

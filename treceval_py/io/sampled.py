@@ -8,12 +8,12 @@ import numpy as np
 
 from treceval_py._types import Source
 from treceval_py.data.columns import SAMPLED
-from treceval_py.data.ids import decode, encode
+from treceval_py.data.ids import Ids, decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.io.lines import read_blocks
 from treceval_py.io.records import Records
 from treceval_py.io.source import name_of
-from treceval_py.io.writing import TREC, check_ids
+from treceval_py.io.writing import TREC, Lines, by_row, checked, joined
 
 
 def read_sampled(source: Source) -> Qrels:
@@ -31,11 +31,8 @@ def read_sampled(source: Source) -> Qrels:
     return records.qrels(np.concatenate([rels for _, rels in blocks]), np.array([*map(decode, strata)], dtype=object))
 
 
-def sampled_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
+def sampled_qrels(qrels: Qrels, _: str) -> Iterator[Lines]:
     """Return judgments with their strata, as portions of text; without strata, all are of one, ``1``."""
-    check_ids(qrels, TREC)
-    for row, qid in enumerate(qrels.qids):
-        start, stop = qrels.span(row)
-        strata = ["1"] * (stop - start) if qrels.strata is None else qrels.strata[start:stop].tolist()
-        rows = zip(qrels.docids.raw(start, stop), map(encode, strata), qrels.rels[start:stop].tolist(), strict=True)
-        yield b"".join([b"%s 0 %s %s %d\n" % (encode(qid), *cells) for cells in rows])
+    for part in checked(qrels, TREC):
+        strata = b"1" if part.strata is None else Ids.from_text(part.strata.tolist())
+        yield joined(by_row(part), b" 0 ", part.docids, b" ", strata, b" ", part.rels, b"\n")

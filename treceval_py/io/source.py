@@ -19,6 +19,7 @@ import numpy as np
 from treceval_py._types import Source
 from treceval_py.data.ids import encode, shown
 from treceval_py.errors import InputError
+from treceval_py.io.formats import GLANCE, is_text
 from treceval_py.scan import scanner
 
 BLOCK_SIZE = 1 << 22
@@ -36,6 +37,9 @@ LONGEST_LINE = 1 << 24
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 """First bytes of compressed files: RFC 1952, the bzip2 manual, the .xz file format 1.1, RFC 8878."""
+
+_BZIP2 = b"1AY&SY", b"\x17rE8P\x90"
+"""What follows after "BZh" and a digit in a bzip2 file: the first bytes of a block, or of the end if there is none."""
 
 _OTHER_FILES = {
     b"PK\x03\x04": "a zip archive: unpack it first",
@@ -325,7 +329,7 @@ class _Stream:
             raise InputError("the file is empty", "Is it the right file?", file=self._name)
         self._started, start = True, bytes(buffer[: min(filled, SHORTEST_BLOCK)])
         for magic, kind in _OTHER_FILES.items():
-            if start.startswith(magic):
+            if start.startswith(magic) and not is_text(bytes(buffer[: min(filled, GLANCE)])):
                 raise InputError(f"this is {kind}", file=self._name)
         if start[:2].count(0) == 1 or start[2:4].count(0) == 1:
             raise InputError("this looks like UTF-16 text: save it as UTF-8", file=self._name)
@@ -504,12 +508,20 @@ def _decompressed(raw: _Bytes, name: str) -> Callable[[Any], int]:
     return readinto
 
 
+def compression_of(head: bytes) -> str | None:
+    """Return how a file is compressed, by its first ten bytes or all if it has fewer; None if it is not."""
+    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    # Of bzip2, the first three bytes are letters.
+    letters = kind == "bzip2" and not (head[3:4] in b"123456789" and any(it.startswith(head[4:10]) for it in _BZIP2))
+    return None if letters else kind
+
+
 def _decompressor(raw: _Bytes, name: str) -> Callable[[Any], int]:
     head = b""
-    while len(head) < 8 and (more := raw.read(8 - len(head))):  # a pipe may give a byte at a time
+    while len(head) < 10 and (more := raw.read(10 - len(head))):  # a pipe may give a byte at a time
         head += more
     raw.rewind()
-    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    kind = compression_of(head) if head.startswith((*_MAGIC,)) else None
     if kind is None:
         return raw.readinto
     if kind == "gzip":

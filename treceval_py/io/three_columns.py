@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain, repeat
-from typing import cast
+from itertools import chain
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,14 +19,15 @@ from treceval_py.data.columns import BEIR, COLBERT, CRANFIELD, MSMARCO, QRELS, T
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import InputError
-from treceval_py.io.rows import Part, Rows, gathered, read_part, scanned
-from treceval_py.io.writing import TREC, Text, check_ids, judgment_lines, ranked, texts_of
+from treceval_py.io.rows import Part, Rows, parts_of, read_part, scanned
+from treceval_py.io.source import name_of
+from treceval_py.io.writing import TREC, Lines, Text, by_row, checked, joined, judgment_lines, ranked, ranks_of
 from treceval_py.scan import scanner
 
 
 def _read(layout: Layout, source: Source) -> Rows:
     """Read lines of a layout; errors as for `named.read_run` and `named.read_qrels`."""
-    return gathered(source, layout, part_of=_part_of)
+    return Rows(name_of(source), parts_of(source, layout, part_of=_part_of))
 
 
 def read_run(layout: Layout, source: Source) -> Run:
@@ -89,13 +90,12 @@ def _as_judgments(text: bytes) -> bytes | None:
     return np.insert(raw, np.repeat(firsts, 2), inserted).tobytes()
 
 
-def _run_lines(where: str, columns: tuple[str, ...], run: Run, _: str) -> Iterator[bytes]:
+def _run_lines(where: str, columns: tuple[str, ...], run: Run, _: str) -> Iterator[Lines]:
     """Return lines of query, document and these columns, separated by tabs, as portions of text."""
-    check_ids(run, TREC._replace(where=where))
-    for qid, docids, scores in ranked(run):
-        values = {"rank": [b"%d" % rank for rank in range(1, len(docids) + 1)], "score": texts_of(scores)}
-        rows = zip(repeat(qid), docids, *(values[column] for column in columns))
-        yield b"".join([b"\t".join(row) + b"\n" for row in rows])
+    for part in map(ranked, checked(run, TREC._replace(where=where))):
+        values = {"rank": ranks_of(part), "score": part.scores}
+        cells: Iterator[Any] = chain.from_iterable((b"\t", values[column]) for column in columns)
+        yield joined(by_row(part), b"\t", part.docids, *cells, b"\n")
 
 
 msmarco_run = partial(_run_lines, "an MS MARCO file", ("rank",))
@@ -106,11 +106,11 @@ tevatron_run = partial(_run_lines, "a Tevatron file", ("score",))
 _BEIR = Text(re.compile(rb"[\t\r\n\0]"), "is empty or contains a tab or a line break", "a BEIR file")
 
 
-def beir_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
+def beir_qrels(qrels: Qrels, _: str) -> Iterator[Lines]:
     """Return judgments in BEIR's format, as portions of text."""
-    return chain([b"query-id\tcorpus-id\tscore\n"], judgment_lines(qrels, b"%s\t%s\t%d\n", _BEIR))
+    return chain([b"query-id\tcorpus-id\tscore\n"], judgment_lines(qrels, b"\t", b"\t", _BEIR))
 
 
-def cranfield_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
+def cranfield_qrels(qrels: Qrels, _: str) -> Iterator[Lines]:
     """Return judgments in three columns, as portions of text."""
-    return judgment_lines(qrels, b"%s\t%s\t%d\n", TREC._replace(where="a file of three columns"))
+    return judgment_lines(qrels, b"\t", b"\t", TREC._replace(where="a file of three columns"))

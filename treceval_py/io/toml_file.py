@@ -16,6 +16,9 @@ from treceval_py.errors import InputError
 Place: TypeAlias = "str | int"
 """A step on the way to a value: a key, or the number of a table in an array of tables."""
 
+LARGEST = 1 << 20
+"""Most bytes of a file: what people write has a hundredth of that, and this many are read in about a second."""
+
 _HEADER = re.compile(r"\s*(\[\[?)(.*?)\]\]?\s*(?:#.*)?$")
 _ASSIGNED = re.compile(r"""\s*((?:"(?:[^"\\]|\\.)*"|'[^']*'|[^"'=#\[\]])+?)\s*=""")
 _KEY = re.compile(r""""(?P<basic>(?:[^"\\]|\\.)*)"|'(?P<literal>[^']*)'|(?P<bare>[^."'\s]+)""")

@@ -7,6 +7,7 @@ Also the two other kinds of judgments that trec_eval reads: groups of judgments 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterator
 from itertools import pairwise, repeat
 
 from treceval_py._types import Source
@@ -17,8 +18,9 @@ from treceval_py.data.preferences import Preference, Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import InputError, RepeatedDocumentError
+from treceval_py.io.formats import Kind
 from treceval_py.io.lines import read_blocks
-from treceval_py.io.rows import gathered
+from treceval_py.io.rows import Part, Rows, parts_of
 from treceval_py.io.source import Text, name_of, source_of
 
 Judgments = Qrels | JudgmentGroups | Preferences
@@ -27,7 +29,7 @@ Judgments = Qrels | JudgmentGroups | Preferences
 def read_trec_qrels(source: Source) -> Qrels:
     """Read relevance judgments: lines of ``qid iteration docid rel``; as for `named.read_qrels`."""
     try:
-        return gathered(source, QRELS).qrels()
+        return Rows(name_of(source), parts_of(source, QRELS)).qrels()
     except RepeatedDocumentError as error:
         raise twice_judged(error, source) from None
 
@@ -54,7 +56,13 @@ def read_trec_run(source: Source) -> Run:
     Only ``qid``, ``docid`` and ``score`` affect the ranking; the tag is the last line's. Lines may be in any order. A
     rank column of whole numbers is kept, to compare it with the scores (`rank_contradictions`).
     """
-    return gathered(source, RUN).run()
+    return Rows(name_of(source), parts_of(source, RUN)).run()
+
+
+def parts(source: Source, kinds: Collection[Kind]) -> tuple[Kind, Iterator[Part]]:
+    """Return the rows of a run or of judgments, block by block, and which they are."""
+    (kind,) = kinds
+    return kind, parts_of(source, RUN if kind == "run" else QRELS)
 
 
 def read_judgment_groups(source: Source | None = None, *, text: str | None = None) -> JudgmentGroups:
@@ -87,8 +95,9 @@ def read_judgment_groups(source: Source | None = None, *, text: str | None = Non
             judged = groups.setdefault(decode(qids[start]), {}).setdefault(names[start], {})
             new = dict(zip(docids[start:stop], rels[start:stop], strict=True))
             if len(new) < stop - start or not judged.keys().isdisjoint(new):
-                known = [*judged, *docids[start:stop]]
-                row = next(row for row in range(start, stop) if docids[row] in known[: len(judged) + row - start])
+                row = start
+                while docids[row] not in judged:
+                    judged[docids[row]], row = 0, row + 1
                 group, docid, qid = quoted(names[row]), quoted(docids[row]), quoted(qids[row])
                 twice = f"group {group} judges document {docid} twice for query {qid}"
                 block.refuse(row, twice, "Keep one of the two lines.")

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from types import NoneType
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from treceval_py._types import Data, FloatArray
-from treceval_py.data.ids import decode, encode, shown
+from treceval_py._types import Data, FloatArray, IntArray
+from treceval_py.data.ids import Ids, decode, encode, shown
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import order_of
+from treceval_py.data.ranking import PLAIN, arrange
 from treceval_py.data.run import DEFAULT_TAG, Run
+from treceval_py.data.table import Table
 from treceval_py.errors import DataError, listed, warn
 from treceval_py.io.formats import Format, formats_of, imported
-from treceval_py.io.source import BYTE_ORDER_MARK
+from treceval_py.io.source import BYTE_ORDER_MARK, compression_of
 from treceval_py.io.target import PACKED, written_whole
+from treceval_py.scan import scanner
+
+Lines = bytes | memoryview
+AnyTable = TypeVar("AnyTable", bound="Run | Qrels")
 
 
 def write_run(
@@ -111,6 +116,8 @@ def write_table(
         with written_whole(target) as stream:
             for portion in portions:
                 stream.write(portion)
+            if next(table.more or iter(()), None) is not None:
+                raise DataError(f"{declared.title} is written as a whole")
     lost = _lost(table, declared, tag)
     for sentence in lost:
         warn(f"{_target_name(target)}: {sentence}.")
@@ -164,36 +171,34 @@ def _format(table: Run | Qrels, name: str) -> Format:
 
 
 class Text(NamedTuple):
-    """Characters that ids must not contain in a text format."""
+    """What ids must not contain in a format, and query ids must not begin with."""
 
     forbidden: re.Pattern[bytes]
     fault: str
     where: str
+    opening: tuple[bytes, ...] = (b"#", BYTE_ORDER_MARK)
+
+
+def any_id(where: str) -> Text:
+    """Return that a format can hold all ids that are not empty."""
+    return Text(re.compile(rb"(?!)"), "is empty", where, ())
 
 
 TREC = Text(re.compile(rb"[\s\0]"), "is empty or contains white space", "a TREC file")
 
 
-def trec_run(run: Run, tag: str) -> Iterator[bytes]:
+def trec_run(run: Run, tag: str) -> Iterator[Lines]:
     """Return a run in TREC's format, as portions of text."""
     name = _checked(encode(tag), "tag", TREC)
-    check_ids(run, TREC)
-    return (_trec_lines(qid, docids, scores, name) for qid, docids, scores in ranked(run))
+    return (_trec_lines(part, name) for part in map(ranked, checked(run, TREC)))
 
 
-def _trec_lines(qid: bytes, docids: Sequence[bytes], scores: FloatArray, name: bytes) -> bytes:
-    rows = zip(range(1, len(docids) + 1), docids, texts_of(scores), strict=False)
-    return b"".join([b"%s Q0 %s %d %s %s\n" % (qid, docid, rank, score, name) for rank, docid, score in rows])
+def _trec_lines(part: Run, name: bytes) -> Lines:
+    """Return the lines of a run whose documents are best first."""
+    return joined(by_row(part), b" Q0 ", part.docids, b" ", ranks_of(part), b" ", part.scores, b" " + name + b"\n")
 
 
-def texts_of(scores: FloatArray) -> list[bytes]:
-    """Return scores as text that gives the same float64; all in one call, which is much faster than one per score."""
-    return repr(scores.tolist())[1:-1].encode().split(b", ")
-
-
-def trec_lines(
-    lists: Sequence[tuple[str, Sequence[bytes], FloatArray]], tag: str, *, fast: bool = False
-) -> bytes | memoryview:
+def trec_lines(lists: Sequence[tuple[str, Sequence[bytes], FloatArray]], tag: str) -> Lines:
     """Return the lines of some queries of a TREC run.
 
     Parameters
@@ -202,91 +207,92 @@ def trec_lines(
         Queries with their documents, best first, and the documents' scores.
     tag : str
         The name of the run.
-    fast : bool
-        Use pyarrow, whose import pays off for hundreds of thousands of lines. The lines are the same.
 
     Raises
     ------
     DataError
         An id or the tag cannot be written.
     """
-    name, qids = _checked(encode(tag), "tag", TREC), [_checked_query(qid, TREC) for qid, _, _ in lists]
-    for _, docids, _ in lists:
-        if TREC.forbidden.search(b"".join(docids)) or not all(docids):
-            for docid in docids:
-                _checked(docid, "docid", TREC)
-    if fast and lists:
-        return _fast_lines(qids, [docids for _, docids, _ in lists], [scores for *_, scores in lists], name)
-    return b"".join(
-        [_trec_lines(qid, docids, scores, name) for qid, (_, docids, scores) in zip(qids, lists, strict=True)]
-    )
+    name = _checked(encode(tag), "tag", TREC)
+    offsets = np.cumsum([0, *[len(docids) for _, docids, _ in lists]])
+    docids = Ids.from_bytes(list(chain.from_iterable(docids for _, docids, _ in lists)))
+    scores = np.concatenate([np.zeros(0), *[scores for *_, scores in lists]])
+    part = Run.from_columns([qid for qid, *_ in lists], offsets, docids, scores)
+    check_ids(part, TREC)
+    return _trec_lines(part, name)
 
 
-def _fast_lines(qids: list[bytes], docids: list[Sequence[bytes]], scores: list[FloatArray], name: bytes) -> memoryview:
-    import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    import pyarrow.compute as pc  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-    text, sizes = pa.large_binary(), list(map(len, docids))
-    values = np.concatenate(scores)
-    written, large = pc.cast(pa.array(values), pa.large_string()), np.abs(values)
-    # pyarrow writes the same digits as Python, but has other rules for exponents and for decimals of whole numbers.
-    other = (large < 1e-4) | (large >= 1e9) | (values == np.rint(values))
-    if other.any():
-        texts = pa.array(list(map(repr, values[other].tolist())), pa.large_string())
-        written = pc.replace_with_mask(written, pa.array(other), texts)
-    ranks = np.concatenate([np.arange(1, size + 1) for size in sizes])
-    lines = pc.binary_join_element_wise(
-        pa.array([qid + b" Q0" for qid in qids], text).take(pa.array(np.repeat(np.arange(len(qids)), sizes))),
-        pa.array(list(chain.from_iterable(docids)), text),
-        pc.cast(pc.cast(pa.array(ranks), pa.large_string()), text),
-        pc.cast(written, text),
-        pa.scalar(name + b"\n", text),
-        pa.scalar(b" ", text),
-    )
-    _, offsets, buffer = lines.buffers()
-    size = int(np.frombuffer(offsets, dtype=np.int64, count=len(lines) + 1)[-1])
-    return memoryview(buffer)[:size] if size else memoryview(b"")
+def ranked(run: Run) -> Run:
+    """Return a run with the documents of each query best first."""
+    order = arrange(run, PLAIN).order
+    return run.having(run.docids.take(order), run.scores[order])
 
 
-def ranked(run: Run) -> Iterator[tuple[bytes, list[bytes], FloatArray]]:
-    """Yield each query with its documents, best first, and their scores."""
-    for row, qid in enumerate(run.qids):
-        start, stop = run.span(row)
-        docids, scores = run.docids.raw(start, stop), run.scores[start:stop]
-        order = order_of(docids, scores)
-        yield encode(qid), [docids[at] for at in order.tolist()], scores[order]
+def ranks_of(part: Table[Any]) -> IntArray:
+    """Return the number of each row in its query, from 1. (D,)."""
+    return np.arange(1, len(part.docids) + 1) - np.repeat(part.offsets[:-1], np.diff(part.offsets))
 
 
-def trec_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
+def by_row(part: Table[Any], qids: Ids | None = None) -> Ids:
+    """Return the query of each row, or what is given in its place."""
+    qids = Ids.from_bytes(list(map(encode, part.qids))) if qids is None else qids
+    return qids.take(np.repeat(np.arange(len(qids)), np.diff(part.offsets)))
+
+
+def joined(*columns: bytes | Ids | IntArray | FloatArray) -> Lines:
+    """Return rows of text, one after another: bytes are the same in each, and scores are read as the same float64."""
+    compiled = scanner()
+    if compiled is not None:
+        given = [(column.buffer, column.offsets) if isinstance(column, Ids) else column for column in columns]
+        return cast("Lines", compiled.joined(*given))
+    return b"".join(chain.from_iterable(zip(*map(_texts, columns), strict=False)))
+
+
+def _texts(column: bytes | Ids | IntArray | FloatArray) -> Iterable[bytes]:
+    if isinstance(column, bytes):
+        return repeat(column)
+    # Numbers all in one call, which is much faster than one for each.
+    return column.raw() if isinstance(column, Ids) else repr(column.tolist())[1:-1].encode().split(b", ")
+
+
+def trec_qrels(qrels: Qrels, _: str) -> Iterator[Lines]:
     """Return judgments in TREC's format, as portions of text."""
-    return judgment_lines(qrels, b"%s 0 %s %d\n", TREC)
+    return judgment_lines(qrels, b" 0 ", b" ", TREC)
 
 
-def judgment_lines(qrels: Qrels, layout: bytes, text: Text) -> Iterator[bytes]:
-    """Return lines of query, document and judgment, as portions of text."""
-    check_ids(qrels, text)
-    tables = (
-        (encode(qid), qrels.docids.raw(start, stop), qrels.rels[start:stop].tolist())
-        for qid, (start, stop) in zip(qrels.qids, map(qrels.span, range(len(qrels.qids))), strict=True)
-    )
-    return (b"".join([layout % (qid, *row) for row in zip(docids, rels, strict=True)]) for qid, docids, rels in tables)
+def judgment_lines(qrels: Qrels, first: bytes, second: bytes, text: Text) -> Iterator[Lines]:
+    """Return lines of query, document and judgment, with something between them, as portions of text."""
+    return (joined(by_row(part), first, part.docids, second, part.rels, b"\n") for part in checked(qrels, text))
 
 
-def check_ids(table: Run | Qrels, text: Text) -> None:
-    """Refuse ids that cannot be written to a text file."""
+def checked(table: AnyTable, text: Text) -> Iterator[AnyTable]:
+    """Return the portions of a table, whose ids are all checked before the first one, and what is still to be read."""
+    more: Iterator[Any] = (check_ids(part, text) for part in table.more or ())
+    return chain(check_ids(table, text).portions(), more)
+
+
+def check_ids(table: AnyTable, text: Text) -> AnyTable:
+    """Return a table, if its ids can be written to a file."""
     for qid in table.qids:
-        _checked_query(qid, text)
+        checked_query(qid, text)
     # All at once, because there may be millions.
     if text.forbidden.search(table.docids.buffer) or not np.diff(table.docids.offsets).all():
         for docid in table.docids.raw():
             _checked(docid, "docid", text)
+    return table
 
 
-def _checked_query(qid: str, text: Text) -> bytes:
+def checked_query(qid: str, text: Text) -> bytes:
+    """Return the bytes of a query id that can be written to a file."""
     raw = _checked(encode(qid), "query id", text)
-    if raw.startswith((b"#", BYTE_ORDER_MARK)):
+    if decode(raw) != qid:  # several lone surrogates that are one character together
+        raise DataError(f"query id {qid!a} cannot be written as UTF-8", "Use valid Unicode text.")
+    if raw.startswith(text.opening):
         change = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
         raise DataError(f"query id {qid!r} would make its lines {change}", "Let it begin with another character.")
+    if text.opening and (packed := compression_of(raw + b" ")):
+        problem = f"query id {qid!r} would make the file look compressed by {packed}"
+        raise DataError(problem, "Let it begin with another character.")
     return raw
 
 

@@ -25,7 +25,7 @@ from treceval_py.data.ranking import PLAIN, Ranking
 from treceval_py.diagnosis.signs import Lists, Seen, look, merged
 from treceval_py.errors import InputError
 from treceval_py.io.lines import no_data
-from treceval_py.io.rows import Part, Repetition, Rows, gathered, read_part, scanned
+from treceval_py.io.rows import Part, Repetition, Rows, parts_of, read_part, scanned
 from treceval_py.io.source import Watch, at_line, blocks, kept, name_of
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import Located, assemble, judge_by, limit_if_plain, locate
@@ -115,7 +115,7 @@ def judge_file(
         texts = blocks(first, size, name=reading.name, whole_queries=True, columns=True, watch=watch)
         reading.take_all(texts, reading.piece)
         if reading.scattered and not reading.take_parts(again):
-            rows = gathered(again(), RUN, reading.name, reading.threads)
+            rows = Rows(reading.name, parts_of(again(), RUN, reading.name, reading.threads))
             run = rows.run(duplicates=duplicates)
             judged = judge_by(qrels, run, ranking, complete=complete)
             replaced = rows.count - len(run.docids)

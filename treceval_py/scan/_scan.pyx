@@ -2052,3 +2052,159 @@ def judge_arrays(
     if not room:
         raise MemoryError
     return hits[:, : by.used], num_ret, met < queries, (row, at) if at >= 0 else None, empty
+
+
+# -- text --------------------------------------------------------------------------------------------------------
+
+cdef extern from "Python.h":
+    char *PyOS_double_to_string(double value, char format, int precision, int flags, int *kind) except NULL
+    void PyMem_Free(void *text)
+    int Py_DTSF_ADD_DOT_0
+
+cdef enum:
+    LONGEST_NUMBER = 24  # -1.7976931348623157e+308
+    MOST_PLAIN = 15  # digits of a decimal that no other decimal as short can stand for
+
+
+cdef inline int64_t put_whole(uint8_t *to, uint64_t value, int64_t least) noexcept nogil:
+    """Write a whole number with at least so many digits; return how many it has."""
+    cdef uint8_t digits[LONGEST_WHOLE]
+    cdef int64_t at = LONGEST_WHOLE
+    while value or LONGEST_WHOLE - at < least:
+        at -= 1
+        digits[at] = 48 + value % 10
+        value //= 10
+    memcpy(to, digits + at, LONGEST_WHOLE - at)
+    return LONGEST_WHOLE - at
+
+
+cdef inline int64_t put_plain(uint8_t *to, double value) noexcept nogil:
+    """Write a number as `repr` does, if it has at most 15 digits and no exponent; else return 0.
+
+    Doubles are so close that at most one decimal of 15 digits is read as this one, and so it is the shortest, apart
+    from zeros at its end. It is found by one multiplication and proved by one division, both of exact numbers.
+    """
+    cdef double size = -value if value < 0 else value
+    cdef int64_t places = MOST_PLAIN, length = 0
+    cdef uint64_t digits, whole
+    if not (DOUBLES_ARE_DOUBLES and 1e-4 <= size < 1e15):
+        return 0
+    while size >= EXACT[MOST_PLAIN - places]:
+        places -= 1
+    if size < 0.1:
+        places += 1 + (size < 0.01) + (size < 0.001)
+    digits = <uint64_t>(size * EXACT[places] + 0.5)
+    if <double>digits / EXACT[places] != size:
+        return 0
+    if places >= 8 and digits % 100000000 == 0:
+        digits //= 100000000
+        places -= 8
+    while places > 1 and digits % 10 == 0:
+        digits //= 10
+        places -= 1
+    if value < 0:
+        to[0] = MINUS
+        length = 1
+    if not places:  # 15 digits before the point
+        digits *= 10
+        places = 1
+    whole = digits // <uint64_t>EXACT[places]
+    length += put_whole(to + length, whole, 1)
+    to[length] = POINT
+    return length + 1 + put_whole(to + length + 1, digits - whole * <uint64_t>EXACT[places], places)
+
+
+cdef int64_t put_number(uint8_t *to, double value) except -1:
+    """Write a number as `repr` does, with its function."""
+    cdef char *text = PyOS_double_to_string(value, 114, 0, Py_DTSF_ADD_DOT_0, NULL)
+    cdef int64_t length = 0
+    while text[length]:
+        to[length] = text[length]
+        length += 1
+    PyMem_Free(text)
+    return length
+
+
+cdef struct Piece:
+    const uint8_t *text
+    const int64_t *offsets
+    const int64_t *wholes
+    const double *numbers
+    int64_t length  # of a text that is the same in each row
+
+
+def joined(*columns):
+    """Return rows of text, one after another.
+
+    Each column is a text that is the same in each row, as bytes; a pair of the bytes of texts and their offsets; an
+    int64 array; or a float64 array, whose numbers are written as `repr` does. One of them at least is not bytes.
+    """
+    import numpy as np
+    cdef Piece pieces[16]
+    cdef Piece *piece
+    cdef int64_t row, each, rows = -1, here, room = 0, at = 0, length, value, count = len(columns)
+    cdef const uint8_t[::1] text
+    cdef const int64_t[::1] wholes
+    cdef const double[::1] numbers
+    if count > 16:
+        raise ValueError("more than 16 columns")
+    for column in columns:
+        if not isinstance(column, bytes):
+            here = len(column[1]) - 1 if isinstance(column, tuple) else len(column)
+            if rows not in (-1, here):
+                raise ValueError("columns of different lengths")
+            rows = here
+    for each in range(count):
+        column = columns[each]
+        pieces[each] = Piece(NULL, NULL, NULL, NULL, 0)
+        if isinstance(column, bytes):
+            text = column
+            pieces[each].text = &text[0] if text.shape[0] else NOTHING
+            pieces[each].length = text.shape[0]
+            room += rows * text.shape[0]
+            continue
+        if isinstance(column, tuple):
+            text, wholes = column
+            if wholes[rows] > text.shape[0]:
+                raise ValueError("offsets beyond the text")
+            pieces[each].text = &text[0] if text.shape[0] else NOTHING
+            pieces[each].offsets = &wholes[0]
+            room += wholes[rows] - wholes[0]
+            continue
+        if not rows:
+            continue
+        if column.dtype.kind == "f":
+            numbers = column
+            pieces[each].numbers = &numbers[0]
+            room += rows * LONGEST_NUMBER
+        else:
+            wholes = column
+            pieces[each].wholes = &wholes[0]
+            room += rows * LONGEST_WHOLE
+    written = np.empty(room + 1, dtype=np.uint8)
+    cdef uint8_t[::1] view = written
+    cdef uint8_t *to = &view[0]
+    with nogil:
+        for row in range(rows):
+            for each in range(count):
+                piece = &pieces[each]
+                if piece.numbers is not NULL:
+                    length = put_plain(to + at, piece.numbers[row])
+                    if not length:
+                        with gil:
+                            length = put_number(to + at, piece.numbers[row])
+                elif piece.wholes is not NULL:
+                    value = piece.wholes[row]
+                    length = 0
+                    if value < 0:
+                        to[at] = MINUS
+                        at += 1
+                    length = put_whole(to + at, 0 - <uint64_t>value if value < 0 else <uint64_t>value, 1)
+                elif piece.offsets is not NULL:
+                    length = piece.offsets[row + 1] - piece.offsets[row]
+                    memcpy(to + at, piece.text + piece.offsets[row], length)
+                else:
+                    length = piece.length
+                    memcpy(to + at, piece.text, length)
+                at += length
+    return memoryview(written)[:at]

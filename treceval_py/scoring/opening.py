@@ -18,8 +18,8 @@ from treceval_py.data.table import FORMS, is_nested, parted
 from treceval_py.diagnosis.signs import Lists, look
 from treceval_py.errors import DataError, EvaluationError, InputError, RepeatedDocumentError
 from treceval_py.io.named import read_judgments, reader_named, recognised
-from treceval_py.io.rows import gathered
-from treceval_py.io.source import Watch
+from treceval_py.io.rows import Rows, parts_of
+from treceval_py.io.source import Watch, name_of
 from treceval_py.io.trec import Judgments, twice_judged
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
@@ -104,7 +104,7 @@ def load_judgments(
     name, source = recognised(source, "qrels") if format is None else (format, source)
     try:
         if name == "qrels":
-            return gathered(source, QRELS).qrels(duplicates=duplicates)
+            return Rows(name_of(source), parts_of(source, QRELS)).qrels(duplicates=duplicates)
         return read_judgments(source, name)
     except RepeatedDocumentError as error:
         if name != "qrels":
@@ -299,7 +299,7 @@ def _read_run(source: Source, format: str, duplicates: str, reading: Reading) ->
     """Return a run file as a table, and how many of its lines were replaced by later ones."""
     if format != "trec_results":
         return _ranking_documents(reader_named(format, "run")(source), reading), 0
-    rows = gathered(source, RUN, threads=reading.threads)
+    rows = Rows(name_of(source), parts_of(source, RUN, threads=reading.threads))
     run = rows.run(duplicates=duplicates)
     return _ranking_documents(run, reading), rows.count - len(run.docids)
 

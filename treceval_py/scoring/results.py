@@ -14,7 +14,7 @@ from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.table import no_query
-from treceval_py.errors import EvaluationError, MeasureError, OutputError, UnknownKeyError, brief, listed
+from treceval_py.errors import DataError, EvaluationError, MeasureError, OutputError, UnknownKeyError, brief, listed
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.notation import is_measure
 from treceval_py.measuring.registry import COUNT
@@ -383,9 +383,13 @@ class Results(Mapping[str, ByMeasure]):
         ------
         OutputError
             The file cannot be written.
+        DataError
+            A query id is empty, so that the file could not be read again.
         """
         from treceval_py.io.target import written_whole
 
+        if "" in self:
+            raise DataError("a query id is empty, so the results cannot be saved", "Give every query an id.")
         with written_whole(path) as stream:
             stream.write(encode(self.to_json()))
 

@@ -10,7 +10,7 @@ from treceval_py.comparing.saved.naming import stem
 from treceval_py.comparing.saved.others import kind_of_document, refusal
 from treceval_py.comparing.scores import Scored
 from treceval_py.errors import InputError
-from treceval_py.io.dictionaries import decoded, utf8_text
+from treceval_py.io.dictionaries import SPACE, decoded, utf8_text
 
 Fields = dict[str, Any]
 
@@ -44,8 +44,8 @@ def read_document(file: str, raw: bytes) -> tuple[Reader, Fields]:
     """
     text = utf8_text(raw, file, 1)
     parsed, end = _decoded(text, file)
-    if text[end:].strip():
-        line = text.count("\n", 0, len(text) - len(text[end:].lstrip())) + 1
+    if text[end:].strip(SPACE):
+        line = text.count("\n", 0, len(text) - len(text[end:].lstrip(SPACE))) + 1
         raise InputError("text follows the end of the JSON object", "Remove it.", file=file, line=line)
     reader = Reader(file)
     document = reader.fields(parsed, "the file")
@@ -62,7 +62,7 @@ def read_document(file: str, raw: bytes) -> tuple[Reader, Fields]:
 def _decoded(text: str, file: str) -> tuple[Any, int]:
     """Return the first value of the file and its end."""
     try:
-        return decoded(text, len(text) - len(text.lstrip()), file, 1)
+        return decoded(text, len(text) - len(text.lstrip(SPACE)), file, 1)
     except InputError as error:
         if isinstance(error.__context__, RecursionError):  # whose advice is how to write a run
             raise InputError(error.what, SAVE_AGAIN, file=file) from None
