@@ -558,7 +558,7 @@ def faults_of(case: Case, root: Path) -> tuple[str, list[str]]:
     command = trec_eval if case.command == "trec_eval" else treceval.get_command(None, case.command)  # type: ignore[arg-type]
     fixed, each = case.peak or command.peak
     allowed = fixed + each * total / 1e6
-    line = f"{' '.join(f'{cost:6.3f}' for cost in growing)} s {peaks[-1]:5.0f} of {allowed:4.0f} MB"
+    line = f"{' '.join(f'{cost:6.3f}' for cost in growing)} s {peaks[0]:4.0f} to {peaks[-1]:4.0f} of {allowed:4.0f} MB"
     faults = []
     if statuses != [case.status]:
         faults.append(f"status {statuses}, not {case.status}: {' '.join(said)}")
