@@ -24,7 +24,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 @click.command(
     "gate",
     cls=Command,
-    peak=(150, 50),
+    peak=(115, 30),
     check=lambda ctx: file_faults(ctx.params["files"]),
     common="-m --margin --floor --format -o",
 )

@@ -119,7 +119,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 
 
 @click.command(
-    "score", cls=PrefixCommand, peak=(150, 50), help=HELP, check=_check, common="-m --profile -q --format -o"
+    "score", cls=PrefixCommand, peak=(190, 150), help=HELP, check=_check, common="-m --profile -q --format -o"
 )
 @click.argument("files", metavar="QRELS RUN [RUN…]", nargs=-1)
 @version_option(_print_version, "Print the version.")
