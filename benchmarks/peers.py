@@ -59,12 +59,18 @@ def ranx(qrels_file: str, run_file: str) -> dict[str, Any]:
 
 def parquet_ranx(qrels_file: str, run_file: str) -> dict[str, Any]:
     """Read a run in Parquet and evaluate it with ranx."""
+    import pandas
     from ranx import Qrels, Run, evaluate
 
-    names = {"q_id_col": "qid", "doc_id_col": "docid", "score_col": "score"}
-    run = Run.from_parquet(run_file, **names)
-    values = evaluate(Qrels.from_file(qrels_file, kind="trec"), run, ["map", "ndcg", "mrr"])
+    table = pandas.read_parquet(run_file, columns=["qid", "docid", "score"])
+    run = Run.from_df(_with_objects(table), q_id_col="qid", doc_id_col="docid", score_col="score")
+    values = evaluate(Qrels.from_file(qrels_file, kind="trec"), run, ["map", "ndcg", "mrr"], make_comparable=True)
     return {"values": {name: float(value) for name, value in values.items()}}
+
+
+def _with_objects(table: Any) -> Any:
+    """Return a frame whose ids are objects, as ranx wants them, and not the texts of pandas 3."""
+    return table.astype({"qid": object, "docid": object})
 
 
 def compare_ranx(qrels_file: str, *run_files: str) -> dict[str, Any]:
@@ -132,7 +138,7 @@ def _of_frames(table: Any, qrels: dict[str, dict[str, int]]) -> dict[str, Callab
     def ranx() -> object:
         from ranx import Qrels, Run, evaluate
 
-        run = Run.from_df(table, q_id_col="qid", doc_id_col="docid", score_col="score")
+        run = Run.from_df(_with_objects(table), q_id_col="qid", doc_id_col="docid", score_col="score")
         return evaluate(Qrels(qrels), run, ["map", "ndcg", "mrr"], make_comparable=True)
 
     return {"pytrec_eval": pytrec_eval, "ir_measures": ir_measures, "ranx": ranx}
