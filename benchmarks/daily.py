@@ -87,7 +87,8 @@ def _peers(*words: str, of: Iterable[str] = ("pytrec_eval", "ir_measures", "ranx
     """Return the packages that are installed, by functions of peers.py."""
     program = [sys.executable, str(HERE / "peers.py")]
     names = filter(find_spec, of)
-    return [Tool(name, [[*program, *[word.format(name) for word in words]]], once=True) for name in names]
+    env = {"PYTHONPATH": str(HERE.parent)}
+    return [Tool(name, [[*program, *[word.format(name) for word in words]]], env, once=True) for name in names]
 
 
 def make(folder: Path) -> None:
