@@ -15,7 +15,7 @@ NEW = $(UV) venv --quiet --allow-existing --python $(PYTHON)
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python
 endif
 
-.PHONY: demo retrieve test test-python-reader test-all everything mutants fuzz lint types check docs cards site lock clean
+.PHONY: demo retrieve test test-python-reader test-all everything costs mutants fuzz lint types check docs cards site lock clean
 
 demo: $(VENV)/installed
 	@$(BIN)/treceval data/qrels.tsv data/runs/*.txt -m MAP -m ndcg@10 -m "P(rel=2)@5"
@@ -48,6 +48,10 @@ test-all: test test-python-reader retrieve
 
 everything:
 	.ci/run everything
+
+# What every command and its refusals cost as their input doubles, and the memory that they declare, in five minutes.
+costs: $(VENV)/installed-test
+	$(BIN)/python tests/costs.py
 
 # Breaks lines of the package and counts what the quick tests notice. SAMPLE=60 tries some of the 300.
 mutants: $(VENV)/installed-test

@@ -1,6 +1,9 @@
 """What the benchmarks run in processes of their own: packages that have no command, and calls in one process.
 
-Usage: python peers.py {pytrec_eval,ranx} QRELS RUN
+Usage: python peers.py {pytrec_eval,ir_measures,ranx,parquet_ranx} QRELS RUN
+       python peers.py compare_ranx QRELS RUN RUN
+       python peers.py fuse_ranx RUN RUN OUT
+       python peers.py frame {pandas,polars} ROWS QRELS RUN [PACKAGE]
        python peers.py dictionaries REPEAT
 
 Everything is printed as one line of JSON. Each package reads the files with its own functions.
@@ -32,6 +35,15 @@ def pytrec_eval(qrels_file: str, run_file: str) -> dict[str, Any]:
     return {"values": means, "seconds": seconds}
 
 
+def ir_measures(qrels_file: str, run_file: str) -> dict[str, Any]:
+    """Read and evaluate with ir_measures."""
+    import ir_measures as package
+    from ir_measures import AP, RR, nDCG
+
+    qrels, run = package.read_trec_qrels(qrels_file), package.read_trec_run(run_file)
+    return {"values": {str(name): value for name, value in package.calc_aggregate([AP, nDCG, RR], qrels, run).items()}}
+
+
 def ranx(qrels_file: str, run_file: str) -> dict[str, Any]:
     """Read and evaluate with ranx, whose mrr is recip_rank."""
     from ranx import Qrels, Run, evaluate
@@ -43,6 +55,99 @@ def ranx(qrels_file: str, run_file: str) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     means = {name: float(values[theirs]) for name, theirs in (("map", "map"), ("ndcg", "ndcg"), ("recip_rank", "mrr"))}
     return {"values": means, "seconds": seconds}
+
+
+def parquet_ranx(qrels_file: str, run_file: str) -> dict[str, Any]:
+    """Read a run in Parquet and evaluate it with ranx."""
+    import pandas
+    from ranx import Qrels, Run, evaluate
+
+    table = pandas.read_parquet(run_file, columns=["qid", "docid", "score"])
+    run = Run.from_df(_with_objects(table), q_id_col="qid", doc_id_col="docid", score_col="score")
+    values = evaluate(Qrels.from_file(qrels_file, kind="trec"), run, ["map", "ndcg", "mrr"], make_comparable=True)
+    return {"values": {name: float(value) for name, value in values.items()}}
+
+
+def _with_objects(table: Any) -> Any:
+    """Return a frame whose ids are objects, as ranx wants them, and not the texts of pandas 3."""
+    return table.astype({"qid": object, "docid": object})
+
+
+def compare_ranx(qrels_file: str, *run_files: str) -> dict[str, Any]:
+    """Read and compare runs with ranx, by t-tests."""
+    from ranx import Qrels, Run, compare
+
+    runs = [Run.from_file(file, kind="trec", name=file) for file in run_files]
+    compared = compare(Qrels.from_file(qrels_file, kind="trec"), runs, ["map", "ndcg@10", "mrr", "precision@10"])
+    return {"values": compared.to_dict()}
+
+
+def fuse_ranx(one: str, other: str, out: str) -> dict[str, Any]:
+    """Read two runs, fuse them by reciprocal ranks and write what comes out with ranx."""
+    from ranx import Run, fuse
+
+    fuse([Run.from_file(file, kind="trec") for file in (one, other)], method="rrf").save(out, kind="trec")
+    return {}
+
+
+def frame(library: str, rows: str, qrels_file: str, run_file: str, package: str = "") -> dict[str, Any]:
+    """Evaluate a frame; return seconds of processor time, and the peak of memory above that of the frame, in MB."""
+    import pandas
+
+    import treceval_py as te
+
+    columns = ["qid", "docid", "score"]
+    table = pandas.read_csv(
+        run_file,
+        sep=" ",
+        header=None,
+        nrows=int(rows),
+        usecols=[0, 2, 4],
+        names=columns,
+        dtype={"qid": str, "docid": str},
+    )
+    qrels = te.read_qrels(qrels_file).to_dict()
+    if library == "polars":
+        import polars
+
+        table = polars.from_pandas(table)
+    evaluate = {"": lambda: te.evaluate(qrels, table, sorted(MEASURES)), **_of_frames(table, qrels)}[package]
+    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
+        file.write("5")
+    before, start = _peak(), time.process_time()
+    values = evaluate()
+    return {"seconds": time.process_time() - start, "peak": _peak() - before, "values": str(values)[:200]}
+
+
+def _of_frames(table: Any, qrels: dict[str, dict[str, int]]) -> dict[str, Callable[[], object]]:
+    """Return how packages evaluate a frame of pandas."""
+
+    def pytrec_eval() -> object:
+        import pytrec_eval as package
+
+        run = {qid: dict(zip(rows.docid, rows.score, strict=True)) for qid, rows in table.groupby("qid")}
+        return package.RelevanceEvaluator(qrels, MEASURES).evaluate(run)
+
+    def ir_measures() -> object:
+        import ir_measures as package
+        from ir_measures import AP, RR, nDCG
+
+        names = {"qid": "query_id", "docid": "doc_id"}
+        return package.calc_aggregate([AP, nDCG, RR], qrels, table.rename(columns=names))
+
+    def ranx() -> object:
+        from ranx import Qrels, Run, evaluate
+
+        run = Run.from_df(_with_objects(table), q_id_col="qid", doc_id_col="docid", score_col="score")
+        return evaluate(Qrels(qrels), run, ["map", "ndcg", "mrr"], make_comparable=True)
+
+    return {"pytrec_eval": pytrec_eval, "ir_measures": ir_measures, "ranx": ranx}
+
+
+def _peak() -> float:
+    """Return the peak of memory since it was last reset, in MB."""
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) / 1000 for line in file if line.startswith("VmHWM:"))
 
 
 def dictionaries(repeat: str) -> dict[str, Any]:
@@ -118,7 +223,12 @@ def main() -> None:
     """Run the function that the command line names."""
     functions: dict[str, Callable[..., dict[str, Any]]] = {
         "pytrec_eval": pytrec_eval,
+        "ir_measures": ir_measures,
         "ranx": ranx,
+        "parquet_ranx": parquet_ranx,
+        "compare_ranx": compare_ranx,
+        "fuse_ranx": fuse_ranx,
+        "frame": frame,
         "dictionaries": dictionaries,
     }
     print(json.dumps(functions[sys.argv[1]](*sys.argv[2:])))

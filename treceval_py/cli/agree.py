@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from treceval_py.scoring.planning import Reading, Scoring
 
 
-@click.command("agree", cls=Command, common="-m --run -q --format -o")
+@click.command("agree", cls=Command, peak=(150, 800), common="-m --run -q --format -o")
 @click.argument("files", metavar="QRELS QRELS… [RUN…]", nargs=-1, required=True)
 @option("--run runs", "RUN", "Run, folder or pattern of runs. Repeatable.", multiple=True)
 @scoring_options()

@@ -57,7 +57,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("board", cls=Command, check=_check, common="-m --common --groups --format -o")
+@click.command("board", cls=Command, peak=(150, 50), check=_check, common="-m --common --groups --format -o")
 @click.argument("files", metavar="QRELS RUNS… | COLLECTIONS", nargs=-1)
 @scoring_options()
 @flag("--common", "Average over the queries that all runs have.")

@@ -49,7 +49,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("check", cls=Command, check=_check, common="--qrels --explain --fix --in-place --format")
+@click.command("check", cls=Command, peak=(75, 400), check=_check, common="--qrels --explain --fix --in-place --format")
 @click.argument("files", metavar="FILE…", nargs=-1)
 @option("--qrels", "QRELS", "Judgments: check them, and compare runs with them [the first FILE if it has judgments].")
 @option("--explain", "CODE", "Explain a code, or 'all', and what to do.", shell_complete=named("code"))

@@ -75,6 +75,8 @@ class Command(click.Command):
 
     Parameters
     ----------
+    peak : tuple of int
+        The most memory that it may need: MB, and bytes for each line of its input. ``tests/costs.py`` measures it.
     common : str
         The options that are used most, which come first in its help.
     check : callable, optional
@@ -92,6 +94,7 @@ class Command(click.Command):
         self,
         name: str | None,
         *,
+        peak: tuple[int, int],
         help: str | None = None,
         common: str = "",
         check: Callable[[click.Context], Mapping[str, object]] | None = None,
@@ -100,6 +103,7 @@ class Command(click.Command):
         help_settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
         # In a docstring, what keeps lines as they are is written out.
         super().__init__(name, help=(help or "").replace(r"\b", "\b"), context_settings=help_settings, **settings)
+        self.peak = peak
         self.common = common.split()
         self.check = check
         for parameter in self.params:

@@ -218,7 +218,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("compare", cls=Command, check=_check, common="-m --baseline --pairs --format -o")
+@click.command("compare", cls=Command, peak=(150, 50), check=_check, common="-m --baseline --pairs --format -o")
 @click.argument("files", metavar="[QRELS] RUN RUN…", nargs=-1)
 @scoring_options(f"{USUAL}, or what saved results have")
 @option("--baseline", "NAME", "Run to compare the others with [the first].")

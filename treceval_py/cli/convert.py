@@ -47,7 +47,7 @@ treceval convert --to json qrels.tsv - | less
 """
 
 
-@click.command("convert", cls=Command, help=HELP)
+@click.command("convert", cls=Command, peak=(230, 50), help=HELP)
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @choice("--kind", ["run", "qrels"], "Type of IN [recognised].")

@@ -104,6 +104,7 @@ def _weights(text: str) -> tuple[float, ...]:
 @click.command(
     "fuse",
     cls=Command,
+    peak=(130, 100),
     help=HELP.format(methods=_table("Methods:", METHODS), norms=_table("Normalisations:", NORMS)),
     check=_check,
     common="-o --method --norm --weights --tune",

@@ -24,6 +24,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 @click.command(
     "gate",
     cls=Command,
+    peak=(115, 30),
     check=lambda ctx: file_faults(ctx.params["files"]),
     common="-m --margin --floor --format -o",
 )

@@ -43,7 +43,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("grade", cls=Command, check=_check, common="-o --rules --roster --claims --template")
+@click.command("grade", cls=Command, peak=(110, 50), check=_check, common="-o --rules --roster --claims --template")
 @click.argument("qrels", metavar="QRELS", required=False)
 @click.argument("submissions", metavar="SUBMISSIONS", required=False)
 @option("-o --output", "OUT", "Folder to write: a new or an earlier one.")

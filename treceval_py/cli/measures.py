@@ -11,7 +11,7 @@ from treceval_py.cli.options import PLUGIN, load_plugins, named, output_options
 from treceval_py.cli.printing import Output, put_list
 
 
-@click.command("measures", cls=Command)
+@click.command("measures", cls=Command, peak=(45, 0))
 @click.argument("names", metavar="[NAME]…", nargs=-1, shell_complete=named("measure"))
 @PLUGIN
 @output_options(digits=False)

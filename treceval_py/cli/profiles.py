@@ -9,7 +9,7 @@ from treceval_py.cli.options import named, output_options
 from treceval_py.cli.printing import Output, put_list
 
 
-@click.command("profiles", cls=Command)
+@click.command("profiles", cls=Command, peak=(45, 0))
 @click.argument("names", metavar="[NAME]…", nargs=-1, shell_complete=named("profile"))
 @output_options(digits=False)
 def profiles(names: tuple[str, ...], output: Output) -> None:

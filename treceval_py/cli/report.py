@@ -59,7 +59,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("report", cls=Command, check=_check, common="-o -m --baseline --queries --corpus")
+@click.command("report", cls=Command, peak=(185, 100), check=_check, common="-o -m --baseline --queries --corpus")
 @click.argument("files", metavar="[QRELS] RUN…", nargs=-1)
 @option("-o --output", "FILE", "Write the page to FILE.")
 @option("--queries", "FILE", QUERIES)

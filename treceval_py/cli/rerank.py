@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MODEL = "BAAI/bge-reranker-v2-m3"
 
 
-@click.command("rerank", cls=Command, common="-o --corpus --queries --model --depth")
+@click.command("rerank", cls=Command, peak=(650, 100), common="-o --corpus --queries --model --depth")
 @click.argument("run", metavar="RUN")
 @option("-o --output", "OUT", "Run to write; its extension selects compression (.gz, …).", required=True)
 @option("--corpus", "FILE", CORPUS, required=True)

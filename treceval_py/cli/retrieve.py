@@ -115,7 +115,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("retrieve", cls=Command, check=_check, common="-o --split --retriever --model --rerank")
+@click.command("retrieve", cls=Command, peak=(190, 500), check=_check, common="-o --split --retriever --model --rerank")
 @click.argument("source", metavar="COLLECTION", default="")
 @option("-o --output", "RUN", "Run to write; .gz, .zst, … compresses it.")
 @titled("Collection")

@@ -118,7 +118,9 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("score", cls=PrefixCommand, help=HELP, check=_check, common="-m --profile -q --format -o")
+@click.command(
+    "score", cls=PrefixCommand, peak=(190, 150), help=HELP, check=_check, common="-m --profile -q --format -o"
+)
 @click.argument("files", metavar="QRELS RUN [RUN…]", nargs=-1)
 @version_option(_print_version, "Print the version.")
 @scoring_options("official, ndcg, ndcg_cut.10, or the profile's")

@@ -102,7 +102,7 @@ def _status(error: TrecevalError, norms: str | None, measures: Sequence[str]) ->
     return 1 if unknown else error.status
 
 
-@click.command("trec_eval", cls=_TrecEval, help=HELP, add_help_option=False)
+@click.command("trec_eval", cls=_TrecEval, peak=(190, 150), help=HELP, add_help_option=False)
 @click.argument("files", metavar="QRELS RUN", nargs=-1)
 @click.option("-D", "--Debug_level", type=within(), metavar="N", expose_value=False, help="Ignored.")
 @click.option("-o", is_flag=True, expose_value=False, help="Ignored.")

@@ -435,8 +435,10 @@ def _labels(names: Sequence[str], tables: Sequence[Qrels], notes: list[str]) -> 
 def _draws(queries: int, bootstrap: int, seed: int) -> FloatArray:
     """Return how often each query is in each resample; the first row has each query once."""
     generator = np.random.default_rng(seed)
-    drawn = generator.multinomial(queries, np.full(queries, 1 / queries), size=bootstrap)
-    return np.concatenate([np.ones((1, queries)), drawn]).astype(np.float64)
+    draws, chances = np.ones((bootstrap + 1, queries)), np.full(queries, 1 / queries)
+    for row in draws[1:]:  # all at once would need three times the memory
+        row[:] = generator.multinomial(queries, chances)
+    return draws
 
 
 def _estimate(values: FloatArray, confidence: float, queries: int) -> Estimate:

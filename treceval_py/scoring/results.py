@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -468,16 +468,15 @@ class Results(Mapping[str, ByMeasure]):
         """
         from treceval_py.io.query_groups import read_query_groups
 
-        return {
-            each.attribute: {
-                label: self._over(rows, lambda qid, of=each.of, label=label: of.get(qid) == label)  # type: ignore[misc]
-                for label, rows in each.members(self.qids).items()
-                if rows
-            }
-            for each in read_query_groups(groups)
-        }
+        results: dict[str, dict[str, Results]] = {}
+        for grouping in read_query_groups(groups):
+            # Of each group: its rows, and its places among the queries that are missing or unjudged.
+            parts = (grouping.members(qids) for qids in (self.qids, self.missing, self.unjudged))
+            members = zip(grouping.labels, *(part.values() for part in parts), strict=True)
+            results[grouping.attribute] = {label: self._over(rows, *others) for label, rows, *others in members if rows}
+        return results
 
-    def _over(self, rows: Sequence[int], belongs: Callable[[str], bool]) -> Results:
+    def _over(self, rows: Sequence[int], missing: Sequence[int], unjudged: Sequence[int]) -> Results:
         """Return the results of one group: its rows, in order, and the facts that concern its queries."""
         matrix, counted = self.matrix[rows], self.counted[rows]
         averages = np.full(len(self.tasks), np.nan)
@@ -494,8 +493,8 @@ class Results(Mapping[str, ByMeasure]):
             texts={n: tuple([text[row] for row in rows]) if text else text for n, text in self.texts.items()},
             averages=averages,
             listed=self.listed[rows],
-            missing=tuple(filter(belongs, self.missing)),
-            unjudged=tuple(filter(belongs, self.unjudged)),
+            missing=tuple([self.missing[place] for place in missing]),
+            unjudged=tuple([self.unjudged[place] for place in unjudged]),
             _rows={},
         )
 
