@@ -190,12 +190,15 @@ class JudgedRun:
         unjudged = hits.rel < 0
         at = np.flatnonzero(relevant)
         query = hits.query[at]
-        # For each kind of document: the number above each row, minus the number above the first row of its query.
-        before = np.zeros((3, len(relevant) + 1), dtype=np.int64)
-        np.cumsum([relevant, ~relevant & ~unjudged, unjudged], axis=1, out=before[:, 1:])
-        nth, nonrelevant, negative = (
-            before[:, at] - before[:, np.searchsorted(hits.query, np.arange(len(self.qids)))[query]]
-        )
+        starts = np.searchsorted(hits.query, np.arange(len(self.qids)))[query]
+        if len(at) == len(relevant):
+            nth, nonrelevant = at - starts, np.zeros_like(at)
+            negative = nonrelevant
+        else:
+            # For each kind of document: the number above each row, minus the number above the first row of its query.
+            before = np.zeros((3, len(relevant) + 1), dtype=np.int64)
+            np.cumsum([relevant, ~relevant & ~unjudged, unjudged], axis=1, out=before[:, 1:])
+            nth, nonrelevant, negative = before[:, at] - before[:, starts]
         made[key] = relevant_hits = Found(query, hits.rank[at], nth + 1, nonrelevant, negative)
         return relevant_hits
 
