@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -221,6 +222,21 @@ class Run(Table[float]):
         run._set(self.qids, offsets, docids, scores, name=self.name, bare=self.bare)
         run.tag, run.ranks = self.tag, ranks
         return run
+
+    @classmethod
+    def concatenate(cls, runs: Sequence[Run]) -> Run:
+        """Join runs of different queries; name and tag are those of the last one."""
+        joined, last = cls.__new__(cls), runs[-1]
+        lengths = [np.diff(run.offsets) for run in runs]
+        offsets = np.concatenate([[0], *lengths]).cumsum(dtype=np.int64)
+        qids, bare = (
+            tuple(chain.from_iterable(lists)) for lists in zip(*((run.qids, run.bare) for run in runs), strict=True)
+        )
+        docids = Ids.concatenate([run.docids for run in runs])
+        joined._set(qids, offsets, docids, np.concatenate([run.scores for run in runs]), name=last.name, bare=bare)
+        ranks = [run.ranks for run in runs if run.ranks is not None]
+        joined.tag, joined.ranks = last.tag, np.concatenate(ranks) if len(ranks) == len(runs) else None
+        return joined
 
     def to_arrays(self) -> tuple[list[str], AnyArray, FloatArray]:
         """Return the run like the results of a vector index: for each query its k best documents, best first.

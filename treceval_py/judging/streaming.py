@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from treceval_py._types import Source
 from treceval_py.data.columns import RUN
 from treceval_py.data.ids import decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import PLAIN, Ranking
+from treceval_py.data.run import Run
 from treceval_py.diagnosis.signs import Lists, Seen, look, merged
 from treceval_py.errors import InputError
 from treceval_py.io.lines import no_data
@@ -28,6 +29,8 @@ from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import Located, assemble, judge_by, limit_if_plain, locate
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
+
+T = TypeVar("T")
 
 SCATTERED_SIZE = 1 << 24
 """Approximate number of bytes held at a time for a run with scattered queries."""
@@ -115,6 +118,21 @@ def judge_file(
     return reading.whole(complete=complete)
 
 
+def read_by_queries(
+    qrels: Qrels, source: Source, take: Callable[[Run], T], *, duplicates: str = "refuse", threads: int | None = None
+) -> list[T]:
+    """Return what `take` makes of the parts of a run in TREC's format, each of whole queries, in order.
+
+    Parameters, and errors, are those of `judge_file`. If the lines of queries are scattered, there is one part.
+    """
+    with kept(source) as (first, again):
+        reading = _Reading(qrels, name_of(source), PLAIN, duplicates, 1 if scanner() is None else threads, None, take)
+        reading.take_all(blocks(first, name=reading.name, whole_queries=True, columns=True))
+        if reading.scattered:
+            return [take(gathered(again(), RUN, reading.name, reading.threads).run(duplicates=duplicates))]
+    return reading.taken()
+
+
 class _Piece(NamedTuple):
     """The results of judging a piece of a run.
 
@@ -134,6 +152,8 @@ class _Piece(NamedTuple):
         A document that occurs twice in a query, if that is refused.
     replaced : int
         The number of lines replaced by a later line for the same document.
+    taken : object
+        What `read_by_queries` returns of it.
     """
 
     qids: tuple[str, ...]
@@ -144,13 +164,21 @@ class _Piece(NamedTuple):
     seen: Seen = Seen()
     twice: Repetition | None = None
     replaced: int = 0
+    taken: Any = None
 
 
 class _Reading:
     """A run that is being read, with the results of its pieces so far."""
 
     def __init__(
-        self, qrels: Qrels, name: str, ranking: Ranking, duplicates: str, threads: int | None, size: int | None
+        self,
+        qrels: Qrels,
+        name: str,
+        ranking: Ranking,
+        duplicates: str,
+        threads: int | None,
+        size: int | None,
+        take: Callable[[Run], Any] | None = None,
     ) -> None:
         self.name = name
         self.threads = threads
@@ -159,6 +187,7 @@ class _Reading:
         self._ranking = ranking
         self._duplicates = duplicates
         self._size = size
+        self._take = take
         self._parted = False  # whether pieces hold parts of the queries, instead of lines that follow one another
         self._plain = True  # whether the scanner accepted all pieces
         self._lines = self._num_bytes = 0
@@ -195,6 +224,9 @@ class _Reading:
             located = locate(self._qrels, run, self._ranking) if replaced else located
         elif noticed:
             twice = rows.repetition()
+        if self._take is not None:
+            lines = part.num_lines
+            return _Piece(run.qids, run.tag, lines, num_bytes, twice=twice, replaced=replaced, taken=self._take(run))
         ordered = part.ordered and run.ranks is not None and len(part.queries) == len(run.qids)
         # If no document is judged, the documents will tell why.
         before = self._pieces[-1].seen if self._pieces else None
@@ -262,7 +294,19 @@ class _Reading:
         return True
 
     def whole(self, *, complete: bool) -> tuple[JudgedRun, Retrieved]:
-        """Combine the pieces.
+        """Combine the pieces; errors as of `taken`."""
+        self.taken()
+        located = [piece.located for piece in self._pieces if piece.located is not None]
+        seen = merged([piece.seen for piece in self._pieces])
+        if self._parted:  # parts do not follow one another
+            seen.contradicting = tuple(filter({*seen.contradicting}.__contains__, self._qids))
+            seen.usual = -1
+        judged = assemble(self._qrels, located, complete=complete, tag=self._tag, known=self._ranking.known)
+        replaced = sum(piece.replaced for piece in self._pieces)
+        return judged, Retrieved(tuple(self._qids), self.name, self._tag, seen, replaced)
+
+    def taken(self) -> list[Any]:
+        """Return what was taken of each piece.
 
         Raises
         ------
@@ -273,11 +317,4 @@ class _Reading:
             raise no_data(self.name)
         if self._twice is not None:
             raise self._twice
-        located = [piece.located for piece in self._pieces if piece.located is not None]
-        seen = merged([piece.seen for piece in self._pieces])
-        if self._parted:  # parts do not follow one another
-            seen.contradicting = tuple(filter({*seen.contradicting}.__contains__, self._qids))
-            seen.usual = -1
-        judged = assemble(self._qrels, located, complete=complete, tag=self._tag, known=self._ranking.known)
-        replaced = sum(piece.replaced for piece in self._pieces)
-        return judged, Retrieved(tuple(self._qids), self.name, self._tag, seen, replaced)
+        return [piece.taken for piece in self._pieces]
