@@ -163,7 +163,7 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
         run = without_self(run)
     query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
     if ranking.order == "rank":
-        return _arranged_by_rank(run, query, rows_by_rank(run, query, ranking))
+        return _arranged_by_rank(run, query, ranking)
     order = np.arange(len(query))
     tie = np.zeros(len(query), dtype=bool)  # whether the document at a position has the same score as the previous one
     if ranking.order == "score":
@@ -273,9 +273,11 @@ def own_rows(run: Run) -> IntArray:
     for part in range(4):  # of these, few have the same bytes in four places
         at = long[query[alike]] * part // 4
         places = run.docids.offsets[alike] + at, begins[query[alike]] + at
-        alike = alike[text[places[0]] == of_names[places[1]]]
-    same = [docid == names[at] for docid, at in zip(run.docids.take(alike).raw(), query[alike], strict=True)]
-    return alike[np.array(same, dtype=bool)]
+        same = text.take(places[0], mode="clip") == of_names.take(places[1], mode="clip")
+        alike = alike[same | (long[query[alike]] == 0)]
+    ids = zip(run.docids.take(alike).raw(), query[alike].tolist(), strict=True)
+    rows: IntArray = alike[np.array([docid == names[at] for docid, at in ids], dtype=bool)]
+    return rows
 
 
 def without_self(run: Run) -> Run:
@@ -307,13 +309,16 @@ def rows_by_rank(run: Run, query: IntArray, ranking: Ranking) -> IntArray:
     return order[last]
 
 
-def _arranged_by_rank(run: Run, query: IntArray, kept: IntArray) -> Arranged:
-    """Return a run of the rows (K,) that its rank column keeps."""
+def _arranged_by_rank(run: Run, query: IntArray, ranking: Ranking) -> Arranged:
+    """Rank a run by its rank column."""
+    kept = rows_by_rank(run, query, ranking)
     offsets = np.searchsorted(query[kept], np.arange(len(run.qids) + 1)).astype(np.int64)
     # Where all are kept and already in order, the ids need not be moved.
     docids = run.docids if np.array_equal(kept, np.arange(len(query))) else run.docids.take(kept)
     scores = -np.arange(len(kept), dtype=np.float64)
-    return Arranged(run.having(docids, scores, offsets), np.arange(len(kept)), run.ranks[kept])
+    return Arranged(
+        run.having(docids, scores, offsets), np.arange(len(kept)), None if run.ranks is None else run.ranks[kept]
+    )
 
 
 def narrowed(scores: FloatArray, score_type: str) -> FloatArray:

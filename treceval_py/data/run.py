@@ -223,21 +223,6 @@ class Run(Table[float]):
         run.tag, run.ranks = self.tag, ranks
         return run
 
-    @classmethod
-    def concatenate(cls, runs: Sequence[Run]) -> Run:
-        """Join runs of different queries; name and tag are those of the last one."""
-        joined, last = cls.__new__(cls), runs[-1]
-        lengths = [np.diff(run.offsets) for run in runs]
-        offsets = np.concatenate([[0], *lengths]).cumsum(dtype=np.int64)
-        qids, bare = (
-            tuple(chain.from_iterable(lists)) for lists in zip(*((run.qids, run.bare) for run in runs), strict=True)
-        )
-        docids = Ids.concatenate([run.docids for run in runs])
-        joined._set(qids, offsets, docids, np.concatenate([run.scores for run in runs]), name=last.name, bare=bare)
-        ranks = [run.ranks for run in runs if run.ranks is not None]
-        joined.tag, joined.ranks = last.tag, np.concatenate(ranks) if len(ranks) == len(runs) else None
-        return joined
-
     def to_arrays(self) -> tuple[list[str], AnyArray, FloatArray]:
         """Return the run like the results of a vector index: for each query its k best documents, best first.
 
@@ -264,6 +249,18 @@ class Run(Table[float]):
     def __reduce__(self) -> tuple[object, ...]:
         build = partial(Run.from_columns, tag=self.tag, name=self.name, ranks=self.ranks)
         return build, (*with_bare(self.qids, self.offsets, self.bare), self.docids, self.scores)
+
+
+def joined(runs: Sequence[Run]) -> Run:
+    """Join runs of different queries; name and tag are those of the last one."""
+    whole, last = Run.__new__(Run), runs[-1]
+    offsets = np.concatenate([[0], *(np.diff(run.offsets) for run in runs)]).cumsum(dtype=np.int64)
+    qids, bare = (tuple(chain.from_iterable(getattr(run, name) for run in runs)) for name in ("qids", "bare"))
+    docids = Ids.concatenate([run.docids for run in runs])
+    whole._set(qids, offsets, docids, np.concatenate([run.scores for run in runs]), name=last.name, bare=bare)
+    ranks = [run.ranks for run in runs if run.ranks is not None]
+    whole.tag, whole.ranks = last.tag, np.concatenate(ranks) if len(ranks) == len(runs) else None
+    return whole
 
 
 def decimal(numbers: AnyArray) -> Ids:

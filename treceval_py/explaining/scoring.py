@@ -199,7 +199,7 @@ class Scorer:
 def reductions(qrels: Qrels, run: Run, *, whole: bool, numbers: bool = True) -> tuple[Reduced, Reduced | None]:
     """Reduce a run, and the same run with its document ids as scores, if these are `numbers`; all of it if `whole`."""
     by_number = numbered(run) if numbers else None
-    return reduced(qrels, run, whole=whole), by_number and reduced(qrels, by_number, whole=whole)
+    return reduced(qrels, run, whole=whole), None if by_number is None else reduced(qrels, by_number, whole=whole)
 
 
 def qrels_of(evaluator: Evaluator) -> Qrels:

@@ -14,7 +14,7 @@ from treceval_py._types import IntArray
 from treceval_py.data.ids import Ids, decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking, arrange
-from treceval_py.data.run import Run
+from treceval_py.data.run import Run, joined
 from treceval_py.data.table import ids_of
 from treceval_py.errors import EvaluationError, MeasureError, brief
 from treceval_py.explaining.scoring import qrels_of
@@ -297,7 +297,7 @@ def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
 
 def run_of_query(evaluator: Evaluator, run: AnyRun, qid: str) -> Run:
     """Return a run with this query alone, reading it without holding the others; an empty run if it lacks the query."""
-    return Run.concatenate(evaluator.parts(run, partial(_query_of, qid=qid)))
+    return joined(evaluator.parts(run, partial(_query_of, qid=qid)))
 
 
 def _query_of(run: Run, qid: str) -> Run:

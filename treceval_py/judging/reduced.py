@@ -25,7 +25,7 @@ from treceval_py.data.ranking import (
     own_rows,
     rows_by_rank,
 )
-from treceval_py.data.run import Run
+from treceval_py.data.run import Run, joined
 from treceval_py.judging.judged import Hits, JudgedRun, Tied
 from treceval_py.judging.locating import Located, assemble, judge_by, rows_of_judged
 
@@ -73,9 +73,11 @@ class Reduced(NamedTuple):
         """Join runs of different queries."""
         if len(parts) == 1:
             return parts[0]
-        columns = [np.concatenate(column, axis=-1) for column in zip(*(part[1:4] for part in parts), strict=True)]
+        sizes, labels, hidden = (
+            np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in ("sizes", "labels", "hidden")
+        )
         ties, whole = any(part.ties for part in parts), all(part.whole for part in parts)
-        return cls(Run.concatenate([part.run for part in parts]), *columns, ties, whole)
+        return cls(joined([part.run for part in parts]), sizes, labels, hidden, ties, whole)
 
     def negated(self, *, reverse: bool) -> Reduced:
         """Return the run with negative scores, and with its lines in reverse order if that is requested."""
@@ -190,15 +192,16 @@ def reduced(qrels: Qrels, run: Run, *, whole: bool = False) -> Reduced:
     entire = np.zeros(len(sizes), dtype=bool)
     entire[query[keep & (widths > 1)[group] & (sizes > SORTED_BY_INSERTION)[query]]] = True
     keep[by_score] = keep.copy()
+    own = own_rows(run)
     if run.ranks is not None and count:
         least = int(run.ranks.argmin())
         if run.ranks[least] < 1:
-            keep[np.flatnonzero(run.ranks < 1)[0]] = True  # a refusal names it
+            keep[np.setdiff1d(np.flatnonzero(run.ranks < 1), own)[:1]] = True  # a refusal names it
         elif (run.ranks != by_line - run.offsets[query] + 1).any():
             by_rank = np.lexsort((run.ranks, query))
             entire[query[run.ranks[by_rank] != by_line - run.offsets[query] + 1]] = True
     keep |= entire[query]
-    keep[own_rows(run)] = True
+    keep[own] = True
     hidden = np.empty((3, count), dtype=np.int64)
     for above, order in zip(hidden, (by_score, by_rank, by_line), strict=True):
         gone = np.append(0, np.cumsum(~keep[order]))
