@@ -21,7 +21,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.explaining.explanation import Explained, Match
-from treceval_py.explaining.scoring import Scorer
+from treceval_py.explaining.scoring import Scorer, reductions
 from treceval_py.explaining.variants import Situation, pairs_of, profile_variants, task_of, variants_of
 
 HOME = Path(__file__).parent.parent
@@ -303,7 +303,8 @@ MEASURES = ("AP", "RR", "RR@10", "P@10", "R@100", "nDCG@10", "nDCG", "AP@100", "
 def test_few_numbers_are_explained_by_chance(name: str) -> None:
     """Of all numbers of four decimals within 0.1 of ours, no more than so many may be given by one way or another."""
     of = pair(name)
-    scorer = Scorer(te.Qrels(of.qrels), te.Run(of.run))
+    qrels = te.Qrels(of.qrels)
+    scorer = Scorer(qrels, [reductions(qrels, te.Run(of.run), whole=False)])
     shares = []
     for measure in te.measuring.parse_measures(MEASURES):
         task = task_of(measure, te.scoring.PROFILES["trec_eval-10"], scorer.situation)

@@ -73,7 +73,7 @@ def explain(
 
 def _of_query(qrels: str, run: str, query: str, scoring: Scoring, reading: Reading) -> list[Arithmetic]:
     """Return the arithmetic of a query for each measure or signature."""
-    from treceval_py.explaining import arithmetic
+    from treceval_py.explaining.terms import arithmetic, run_of_query
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.profiles import profile_of
     from treceval_py.scoring.signatures import read_signatures
@@ -84,5 +84,5 @@ def _of_query(qrels: str, run: str, query: str, scoring: Scoring, reading: Readi
         asked = profile_of(scoring.profile).parse(("AP",) if scoring.measures is None else scoring.measures)
         ways = [replace(scoring, measures=each) for each in asked]
     first = Evaluator(qrels, ways[0], reading)
-    table = first.table(run)
-    return [arithmetic(first.judgments, table, None, query, scoring=way) for way in ways]
+    alone = run_of_query(first, run, query)
+    return [arithmetic(first.judgments, alone, None, query, scoring=way) for way in ways]

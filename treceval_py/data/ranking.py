@@ -163,9 +163,7 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
         run = without_self(run)
     query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
     if ranking.order == "rank":
-        if ranking.not_positive == "miss":
-            raise DataError("a ranking by the rank column has no scores above 0", "Use another profile.")
-        return _arranged_by_rank(run, query)
+        return _arranged_by_rank(run, query, ranking)
     order = np.arange(len(query))
     tie = np.zeros(len(query), dtype=bool)  # whether the document at a position has the same score as the previous one
     if ranking.order == "score":
@@ -264,19 +262,41 @@ def _quicksorted(keys: list[float]) -> list[int]:
     return order
 
 
-def without_self(run: Run) -> Run:
-    """Remove documents whose id is the query's id."""
+def own_rows(run: Run) -> IntArray:
+    """Return the rows of documents whose id is the query's id."""
     names = [encode(qid) for qid in run.qids]
     query = np.repeat(np.arange(len(names)), np.diff(run.offsets))
     long = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
     alike = np.flatnonzero(np.diff(run.docids.offsets) == long[query])  # only ids of the same length can be equal
+    text, of_names = (np.frombuffer(joined or b" ", dtype=np.uint8) for joined in (run.docids.buffer, b"".join(names)))
+    begins = np.cumsum(long) - long
+    for part in range(4):  # of these, few have the same bytes in four places
+        at = long[query[alike]] * part // 4
+        places = run.docids.offsets[alike] + at, begins[query[alike]] + at
+        same = text.take(places[0], mode="clip") == of_names.take(places[1], mode="clip")
+        alike = alike[same | (long[query[alike]] == 0)]
+    ids = zip(run.docids.take(alike).raw(), query[alike].tolist(), strict=True)
+    rows: IntArray = alike[np.array([docid == names[at] for docid, at in ids], dtype=bool)]
+    return rows
+
+
+def without_self(run: Run) -> Run:
+    """Remove documents whose id is the query's id."""
     keep = np.ones(len(run.docids), dtype=bool)
-    keep[alike] = [docid != names[at] for docid, at in zip(run.docids.take(alike).raw(), query[alike], strict=True)]
+    keep[own_rows(run)] = False
     return run if keep.all() else run.where(keep)
 
 
-def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
-    """Rank by the rank column; of several lines with the same rank, the last counts, as in MS MARCO's script."""
+def rows_by_rank(run: Run, query: IntArray, ranking: Ranking) -> IntArray:
+    """Return the rows of a run by query and rank column; of several with the same rank, the last, as MS MARCO's script.
+
+    Raises
+    ------
+    DataError
+        The run lacks such ranks, or the ranking also needs scores.
+    """
+    if ranking.not_positive == "miss":
+        raise DataError("a ranking by the rank column has no scores above 0", "Use another profile.")
     if run.ranks is None:
         raise DataError(f"{run.name} has no rank column of whole numbers to rank it by", "Use another profile.")
     if len(run.ranks) and int(run.ranks.min()) < 1:
@@ -284,16 +304,21 @@ def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
         fault = f"document {run.docids[row]!r} of query {run.qids[int(query[row])]!r} has the rank {run.ranks[row]}"
         raise DataError(f"{run.name}: {fault}", "Ranks begin at 1; use another profile to rank by scores.")
     order = np.lexsort((run.ranks, query))
-    ranks = run.ranks[order]
     last = np.ones(len(order), dtype=bool)
-    last[:-1] = (ranks[1:] != ranks[:-1]) | (query[1:] != query[:-1])
-    kept = order[last]
+    last[:-1] = (np.diff(run.ranks[order]) != 0) | (query[1:] != query[:-1])
+    return order[last]
+
+
+def _arranged_by_rank(run: Run, query: IntArray, ranking: Ranking) -> Arranged:
+    """Rank a run by its rank column."""
+    kept = rows_by_rank(run, query, ranking)
     offsets = np.searchsorted(query[kept], np.arange(len(run.qids) + 1)).astype(np.int64)
     # Where all are kept and already in order, the ids need not be moved.
-    docids = run.docids if np.array_equal(kept, np.arange(len(order))) else run.docids.take(kept)
+    docids = run.docids if np.array_equal(kept, np.arange(len(query))) else run.docids.take(kept)
     scores = -np.arange(len(kept), dtype=np.float64)
-    arranged = run.having(docids, scores, offsets)
-    return Arranged(arranged, np.arange(len(kept)), ranks[last])
+    return Arranged(
+        run.having(docids, scores, offsets), np.arange(len(kept)), None if run.ranks is None else run.ranks[kept]
+    )
 
 
 def narrowed(scores: FloatArray, score_type: str) -> FloatArray:

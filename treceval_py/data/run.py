@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -248,6 +249,18 @@ class Run(Table[float]):
     def __reduce__(self) -> tuple[object, ...]:
         build = partial(Run.from_columns, tag=self.tag, name=self.name, ranks=self.ranks)
         return build, (*with_bare(self.qids, self.offsets, self.bare), self.docids, self.scores)
+
+
+def joined(runs: Sequence[Run]) -> Run:
+    """Join runs of different queries; name and tag are those of the last one."""
+    whole, last = Run.__new__(Run), runs[-1]
+    offsets = np.concatenate([[0], *(np.diff(run.offsets) for run in runs)]).cumsum(dtype=np.int64)
+    qids, bare = (tuple(chain.from_iterable(getattr(run, name) for run in runs)) for name in ("qids", "bare"))
+    docids = Ids.concatenate([run.docids for run in runs])
+    whole._set(qids, offsets, docids, np.concatenate([run.scores for run in runs]), name=last.name, bare=bare)
+    ranks = [run.ranks for run in runs if run.ranks is not None]
+    whole.tag, whole.ranks = last.tag, np.concatenate(ranks) if len(ranks) == len(runs) else None
+    return whole
 
 
 def decimal(numbers: AnyArray) -> Ids:

@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from numbers import Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
-from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of
+from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of, reductions
 from treceval_py.explaining.variants import (
     CHANGE,
     OPTION,
@@ -332,7 +333,11 @@ def explain(
     others = [profile_of(each) for each in against]
     scoring = replace(scoring, measures=[measure for measure, _ in wanted], profile=named)
     evaluator = Evaluator(qrels, scoring, reading)
-    scorer = Scorer(qrels_of(evaluator), evaluator.table(run))
+    judgments = qrels_of(evaluator)
+    # Few measures look at documents far from judged ones; ids are only taken for scores to explain a claim.
+    whole = any(measure.family.needs not in ("", "tied") for measure, _ in wanted)
+    take = partial(reductions, judgments, whole=whole, numbers=any(claim for _, claim in wanted))
+    scorer = Scorer(judgments, evaluator.parts(run, take))
     name = f"{evaluator.profile.name} -c" if scoring.complete else evaluator.profile.name
     both = len(set(scorer.qrels.qids) & set(scorer.run.qids))
     return Explanation(
@@ -429,7 +434,7 @@ def ways_tried(
         ]
     matches = matching(claim, tried)
     # Of hundreds of pairs of changes some give any number that has no decimals.
-    if not matches and most == PAIR and claim.digits and len(scorer.run.docids) <= MOST_ROWS_FOR_PAIRS:
+    if not matches and most == PAIR and claim.digits and scorer.documents <= MOST_ROWS_FOR_PAIRS:
         tried = [*tried, *rows_of(scorer, pairs_of(start, situation))]
         matches = matching(claim, tried)
     return tried, matches

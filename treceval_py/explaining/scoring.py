@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,11 +25,13 @@ from treceval_py.explaining.variants import (
     Variant,
 )
 from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
+from treceval_py.judging.locating import missing_queries
+from treceval_py.judging.reduced import Reduced, numbered, reduced
 from treceval_py.judging.streaming import Retrieved
 from treceval_py.measuring.probes import values as values_of
 from treceval_py.scoring.evaluation import Evaluator
-from treceval_py.scoring.filling import judge_opened, results_of
-from treceval_py.scoring.opening import Judged, Opened, open_run
+from treceval_py.scoring.filling import results_of
+from treceval_py.scoring.opening import Opened
 from treceval_py.scoring.planning import Plan, Task
 from treceval_py.scoring.signatures import Fingerprint
 
@@ -67,26 +69,30 @@ class Scorer:
     ----------
     qrels : Qrels
         The judgments.
-    run : Run
-        The run.
+    parts : sequence of (Reduced, Reduced or None)
+        What `reductions` returns of the parts of the run.
     """
 
-    def __init__(self, qrels: Qrels, run: Run) -> None:
+    def __init__(self, qrels: Qrels, parts: Sequence[tuple[Reduced, Reduced | None]]) -> None:
+        run = Reduced.concatenate([part for part, _ in parts])
+        numbers = [part for _, part in parts if part is not None]
+        numeric = len(numbers) == len(parts)
         self.qrels = qrels
-        self.run = run
+        self.run = run.run
+        self.documents = int(run.sizes.sum())
         self._fingerprint = Fingerprint(qrels)
-        self._opened: dict[str, Opened] = {}
+        self._reduced = {AS_IS: run, LATE: run}
+        if numeric:
+            self._reduced[DOCIDS] = Reduced.concatenate(numbers)
+        self._judged: dict[tuple[str, Ranking, bool, tuple[str, ...]], JudgedRun] = {}
         self._known: dict[tuple[str, Task], Outcome | TrecevalError] = {}
-        lengths = np.diff(run.offsets)
-        has_ranks = run.ranks is not None and len(run.ranks) > 0 and int(run.ranks.min()) >= 1
-        has_numbers = all(docid.isascii() and docid.isdigit() and len(docid) < 16 for docid in run.docids.raw())
         grades = np.unique(qrels.rels[qrels.rels > 0])[:MOST_GRADES].tolist()
-        self._orders = {"run": run.qids, "judgments": qrels.qids}
-        in_both = [[qid for qid in qids if qid in other] for qids, other in ((run.qids, qrels), (qrels.qids, run))]
-        lists = {name: len(qids) for name, qids in self._orders.items() if name == "run" or in_both[0] != in_both[1]}
-        self.situation = Situation(
-            qrels.max_rel, tuple(grades), has_ranks, has_numbers, int(lengths.max(initial=0)), _ties(run), lists
-        )
+        qids = run.run.qids
+        self._orders = {"run": qids, "judgments": qrels.qids}
+        in_both = [[qid for qid in some if qid in other] for some, other in ((qids, qrels), (qrels.qids, self.run))]
+        lists = {name: len(some) for name, some in self._orders.items() if name == "run" or in_both[0] != in_both[1]}
+        longest = int(run.sizes.max(initial=0))
+        self.situation = Situation(qrels.max_rel, tuple(grades), run.has_ranks, numeric, longest, run.ties, lists)
 
     def scored(self, variants: Sequence[Variant]) -> list[Outcome | None]:
         """Return the results of variants; None for one that cannot be computed, such as a grade beyond the scale."""
@@ -142,11 +148,7 @@ class Scorer:
     def _weights(self, variant: Variant, qids: Sequence[str]) -> FloatArray:
         """Return each query's divisor, up to a factor: the inverse of what a single document at rank 1 adds."""
         task = variant.task
-        judged, _ = (_judge_late if variant.run == LATE else judge_opened)(
-            self._opened[variant.run], task.ranking, complete=True
-        )
-        if not isinstance(judged, JudgedRun):
-            raise AssertionError("measures that need relevance judgments are computed from them")
+        judged = self._judge(variant.run, task.ranking, True, ())
         query = np.arange(judged.num_queries)
         ones = np.ones_like(query)
         hits = Hits(query, ones, np.full_like(query, self.situation.max_rel))
@@ -166,45 +168,38 @@ class Scorer:
                 self._score(kind, [task])
 
     def _take(self, kind: str, tasks: list[Task]) -> None:
-        if kind not in self._opened:
-            self._opened[kind] = open_run(self.qrels, self._made(kind), keep=True)
-        how = _judge_late if kind == LATE else judge_opened
-        results = results_of(self._opened[kind], Plan(tuple(tasks), ""), self._fingerprint, how)
+        retrieved = Retrieved(self.run.qids, self.run.name, self.run.tag, bare=self.run.bare)
+
+        def judge(_: Opened, *how: Any) -> tuple[JudgedRun, Retrieved]:
+            return self._judge(kind, *how), retrieved
+
+        opened = Opened(self.qrels, self.run, retrieved)
+        results = results_of(opened, Plan(tuple(tasks), ""), self._fingerprint, judge)
         for number, task in enumerate(tasks):
             counted = results.counted[:, number]
             mean = float(results.averages[number])
             self._known[kind, task] = Outcome(mean, results.qids, results.matrix[:, number], counted)
 
-    def _made(self, kind: str) -> Run:
-        run = self.run
-        if kind in (AS_IS, LATE):
-            return run
-        rows = np.arange(len(run.docids))
-        if kind == REVERSED:
-            rows = np.repeat(run.offsets[:-1] + run.offsets[1:] - 1, np.diff(run.offsets)) - rows
-        docids = run.docids.take(rows) if kind == REVERSED else run.docids
-        scores = np.array([float(docid) for docid in run.docids.raw()]) if kind == DOCIDS else -run.scores[rows]
-        return run.having(docids, scores)
+    def _judge(self, kind: str, ranking: Ranking, complete: bool, extra: tuple[str, ...]) -> JudgedRun:
+        """Judge the run under a ranking, after what happens to it first; with queries that count as judged, too."""
+        for known in (ranking, ranking._replace(tied=True)):  # a ranking that also knows ties will do
+            if (kind, known, complete, extra) in self._judged:
+                return self._judged[kind, known, complete, extra]
+        qrels = self.qrels.widened(missing_queries(extra, self.qrels.qids)) if extra else self.qrels
+        run = self._reduced.get(kind) or self._reduced[AS_IS].negated(reverse=kind == REVERSED)
+        judged = run.judged(qrels, ranking, complete=complete)
+        if kind == LATE:  # ranks are counted from 2, those of the ideal ranking included
+            tied = None if judged.tied is None else Tied(judged.tied.first + 1, judged.tied.last + 1)
+            hits, ideal = (hits._replace(rank=hits.rank + 1) for hits in (judged.hits, judged.ideal))
+            judged = JudgedRun(judged.qids, hits, ideal, judged.num_ret + 1, judged.tag, tied)
+        self._judged[kind, ranking, complete, extra] = judged
+        return judged
 
 
-def _judge_late(
-    opened: Opened, ranking: Ranking, complete: bool, extra: tuple[str, ...] = ()
-) -> tuple[Judged, Retrieved]:
-    """Judge a run as `judge_opened` does, but count ranks from 2, those of the ideal ranking included."""
-    judged, retrieved = judge_opened(opened, ranking, complete, extra)
-    if not isinstance(judged, JudgedRun):
-        return judged, retrieved
-    tied = None if judged.tied is None else Tied(judged.tied.first + 1, judged.tied.last + 1)
-    hits, ideal = (each._replace(rank=each.rank + 1) for each in (judged.hits, judged.ideal))
-    return JudgedRun(judged.qids, hits, ideal, judged.num_ret + 1, judged.tag, tied), retrieved
-
-
-def _ties(run: Run) -> bool:
-    """Return whether any documents of a query have equal scores."""
-    query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
-    order = np.lexsort((run.scores, query))
-    scores, query = run.scores[order], query[order]
-    return bool(((scores[1:] == scores[:-1]) & (query[1:] == query[:-1])).any())
+def reductions(qrels: Qrels, run: Run, *, whole: bool, numbers: bool = True) -> tuple[Reduced, Reduced | None]:
+    """Reduce a run, and the same run with its document ids as scores, if these are `numbers`; all of it if `whole`."""
+    by_number = numbered(run) if numbers else None
+    return reduced(qrels, run, whole=whole), None if by_number is None else reduced(qrels, by_number, whole=whole)
 
 
 def qrels_of(evaluator: Evaluator) -> Qrels:

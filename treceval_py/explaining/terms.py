@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -13,7 +14,7 @@ from treceval_py._types import IntArray
 from treceval_py.data.ids import Ids, decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking, arrange
-from treceval_py.data.run import Run
+from treceval_py.data.run import Run, joined
 from treceval_py.data.table import ids_of
 from treceval_py.errors import EvaluationError, MeasureError, brief
 from treceval_py.explaining.scoring import qrels_of
@@ -200,7 +201,9 @@ def arithmetic(
     _check_number(measures[0])
     (query,) = ids_of([qid], "query", lambda _: "")
     evaluator = Evaluator(qrels, scoring, reading)
-    return dissected(evaluator.plan.tasks[0], qrels_of(evaluator), evaluator.table(run), query).arithmetic
+    return dissected(
+        evaluator.plan.tasks[0], qrels_of(evaluator), run_of_query(evaluator, run, query), query
+    ).arithmetic
 
 
 def _check_number(measure: Measure) -> None:
@@ -290,6 +293,11 @@ def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
                 return Arithmetic(qid, measure, formula, terms, closing, value, True)
     plain = [Term(*document, "", 0.0, 0.0) for document in query.documents if document.label is not None]
     return Arithmetic(qid, measure, formula, plain, "", value, False)
+
+
+def run_of_query(evaluator: Evaluator, run: AnyRun, qid: str) -> Run:
+    """Return a run with this query alone, reading it without holding the others; an empty run if it lacks the query."""
+    return joined(evaluator.parts(run, partial(_query_of, qid=qid)))
 
 
 def _query_of(run: Run, qid: str) -> Run:

@@ -174,7 +174,7 @@ def judge_arranged(qrels: Qrels, run: Run, ranking: Ranking) -> tuple[JudgedRun,
     """
     rows = qrels.rows_of(run.qids)
     run, ranking = _left(qrels, run, rows, ranking)
-    ordered = arrange(run, ranking, _labels(qrels, run, rows, ranking))
+    ordered = arrange(run, ranking, _labels(qrels, run, ranking))
     located = _located_in_order(qrels, run, rows, ranking, ordered)
     return assemble(qrels, [located], complete=True, tag=run.tag, known=ranking.known), ordered
 
@@ -293,7 +293,7 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
     if limit_if_plain(ranking) is not None:
         return _located(qrels, run, rows, ranking)
     run, ranking = _left(qrels, run, rows, ranking)
-    return _located_in_order(qrels, run, rows, ranking, arrange(run, ranking, _labels(qrels, run, rows, ranking)))
+    return _located_in_order(qrels, run, rows, ranking, arrange(run, ranking, _labels(qrels, run, ranking)))
 
 
 def _located_in_order(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking, ordered: Arranged) -> Located:
@@ -335,9 +335,7 @@ def _with_documents(qrels: Qrels, run: Run, ranking: Ranking) -> Located:
 
     located = locate(qrels, run, ranking._replace(documents=False))
     whole = without_self(run) if ranking.self_hits == "drop" else run
-    ordered = arrange(
-        whole, ranking._replace(tied=False, self_hits="keep"), _labels(qrels, whole, located.rows, ranking)
-    )
+    ordered = arrange(whole, ranking._replace(tied=False, self_hits="keep"), _labels(qrels, whole, ranking))
     return located._replace(documents=ranked_documents(qrels, whole, located.rows, ranking, ordered))
 
 
@@ -355,15 +353,21 @@ def _above_zero(located: Located, scores: FloatArray) -> Located:
     return located._replace(hits=located.hits.where(above), tied=tied, known=located.hits)
 
 
-def _labels(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> IntArray | None:
+def _labels(qrels: Qrels, run: Run, ranking: Ranking) -> IntArray | None:
     """Return the labels of a run's rows, 0 without a judgment, if the ranking requests them."""
     if ranking.ties != "worst" or ranking.order != "score":
         return None
-    labels: list[int] = []
-    for number, row in enumerate(rows.tolist()):
-        judged = {} if row < 0 else qrels.judgments(row)
-        labels += [judged.get(docid, 0) for docid in run.docids.raw(*run.span(number))]
-    return np.array(labels, dtype=np.int64)
+    labels = np.zeros(len(run.docids), dtype=np.int64)
+    rows, rels = rows_of_judged(qrels, run)
+    labels[rows] = rels
+    return labels
+
+
+def rows_of_judged(qrels: Qrels, run: Run) -> tuple[IntArray, IntArray]:
+    """Return the rows of a run's judged documents, and their judgments. (H,) each."""
+    by_line = run.having(run.docids, -np.arange(len(run.docids), dtype=np.float64))
+    located = _located(qrels, by_line, qrels.rows_of(run.qids), PLAIN)
+    return _places(qrels, run, located), located.hits.rel
 
 
 def _with_pooled(qrels: Qrels, ordered: Arranged, located: Located, limit: int) -> Located:
@@ -411,7 +415,7 @@ def _cut(located: Located, ordered: Arranged, limit: int) -> Located:
 def _judged_part(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Run:
     """Return the judged documents of a run within the depth."""
     limit = limit_of(ranking.depth)
-    ordered = arrange(run, ranking._replace(tied=False), _labels(qrels, run, rows, ranking))
+    ordered = arrange(run, ranking._replace(tied=False), _labels(qrels, run, ranking))
     keep = np.zeros(len(run.docids), dtype=bool)
     for number, row in enumerate(rows.tolist()):
         start, stop = run.span(number)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from itertools import chain, compress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from treceval_py.data.columns import RUN, SCORE
 from treceval_py.data.ids import decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import PLAIN, Ranking
+from treceval_py.data.run import Run
 from treceval_py.diagnosis.signs import Lists, Seen, look, merged
 from treceval_py.errors import InputError
 from treceval_py.io.lines import no_data
@@ -31,6 +32,8 @@ from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import Located, assemble, judge_by, limit_if_plain, locate
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
+
+T = TypeVar("T")
 
 SCATTERED_SIZE = 1 << 24
 """Approximate number of bytes held at a time for a run with scattered queries."""
@@ -124,6 +127,22 @@ def judge_file(
     return reading.whole(complete=complete)
 
 
+def read_by_queries(
+    qrels: Qrels, source: Source, take: Callable[[Run], T], *, duplicates: str = "refuse", threads: int | None = None
+) -> list[T]:
+    """Return what `take` makes of the parts of a run in TREC's format, each of whole queries, in order.
+
+    Parameters, and errors, are those of `judge_file`. If the lines of queries are scattered, there is one part.
+    """
+    with kept(source) as (first, again):
+        reading = _Reading(qrels, name_of(source), PLAIN, duplicates, 1 if scanner() is None else threads, None, take)
+        reading.take_all(blocks(first, name=reading.name, whole_queries=True, columns=True))
+        if reading.scattered:
+            rows = Rows(reading.name, parts_of(again(), RUN, reading.name, reading.threads))
+            return [take(rows.run(duplicates=duplicates))]
+    return reading.taken()
+
+
 def _judge_parquet(
     qrels: Qrels, source: Source, ranking: Ranking, threads: int | None, *, complete: bool
 ) -> tuple[JudgedRun, Retrieved]:
@@ -186,6 +205,8 @@ class _Piece(NamedTuple):
         A document that occurs twice in a query, if that is refused.
     replaced : int
         The number of lines replaced by a later line for the same document.
+    taken : object
+        What `read_by_queries` returns of it.
     """
 
     qids: tuple[str, ...]
@@ -197,13 +218,21 @@ class _Piece(NamedTuple):
     seen: Seen = Seen()
     twice: Repetition | None = None
     replaced: int = 0
+    taken: Any = None
 
 
 class _Reading:
     """A run that is being read, with the results of its pieces so far."""
 
     def __init__(
-        self, qrels: Qrels, name: str, ranking: Ranking, duplicates: str, threads: int | None, size: int | None
+        self,
+        qrels: Qrels,
+        name: str,
+        ranking: Ranking,
+        duplicates: str,
+        threads: int | None,
+        size: int | None,
+        take: Callable[[Run], Any] | None = None,
     ) -> None:
         self.name = name
         self.threads = threads
@@ -212,6 +241,7 @@ class _Reading:
         self._ranking = ranking
         self._duplicates = duplicates
         self._size = size
+        self._take = take
         self._parted = False  # whether pieces hold parts of the queries, instead of lines that follow one another
         self._plain = True  # whether the scanner accepted all pieces
         self._lines = self._num_bytes = 0
@@ -252,6 +282,9 @@ class _Reading:
             located = locate(self._qrels, run, self._ranking) if replaced else located
         elif noticed:
             twice = rows.repetition()
+        if self._take is not None:
+            lines, taken = sum(part.num_lines for part in parts), self._take(run)
+            return _Piece(run.qids, run.tag, located.rows, lines, num_bytes, None, Seen(), twice, replaced, taken)
         # A query may go on from one part to the next.
         together = sum(len(part.queries) for part in parts) - len(run.qids) < len(parts)
         ordered = together and run.ranks is not None and all(part.ordered for part in parts)
@@ -331,17 +364,8 @@ class _Reading:
         return True
 
     def whole(self, *, complete: bool) -> tuple[JudgedRun, Retrieved]:
-        """Combine the pieces.
-
-        Raises
-        ------
-        InputError
-            The run has no line with data, or a document occurs twice in a query.
-        """
-        if not self._qids:
-            raise no_data(self.name)
-        if self._twice is not None:
-            raise self._twice
+        """Combine the pieces; errors as of `taken`."""
+        self.taken()
         located = [piece.located for piece in self._pieces if piece.located is not None]
         seen = merged([piece.seen for piece in self._pieces])
         qids = tuple(chain.from_iterable(self._qids))
@@ -352,3 +376,17 @@ class _Reading:
         judged = assemble(self._qrels, located, complete=complete, tag=self._tag, known=self._ranking.known)
         replaced = sum(piece.replaced for piece in self._pieces)
         return judged, Retrieved(qids, self.name, self._tag, seen, replaced)
+
+    def taken(self) -> list[Any]:
+        """Return what was taken of each piece.
+
+        Raises
+        ------
+        InputError
+            The run has no line with data, or a document occurs twice in a query.
+        """
+        if not self._qids:
+            raise no_data(self.name)
+        if self._twice is not None:
+            raise self._twice
+        return [piece.taken for piece in self._pieces]

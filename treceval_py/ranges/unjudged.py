@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +30,8 @@ MOST_STEPS = 100
 """Most iterations for the highest nDCG; about five are needed."""
 
 
-MOST_KEPT = 1 << 18
-"""Most unjudged documents for which a labelled run is kept for other measures."""
+MOST_AT_ONCE = 1 << 18
+"""Most unjudged documents labelled at once, unless one query has more."""
 
 
 class UnjudgedRange(NamedTuple):
@@ -68,17 +69,26 @@ class _Case(NamedTuple):
 
     Attributes
     ----------
-    judged : JudgedRun
+    whole : JudgedRun
         The run with its judged documents only.
+    judged : JudgedRun
+        Some of its queries.
+    all : Hits
+        All documents of these queries, the unjudged ones with the judgment -1.
+    at : (U,) int array
+        The rows of unjudged documents.
     query, rank : (U,) int arrays
-        The unjudged documents, sorted by query and rank.
+        Their queries and ranks.
     measure : Measure
         The measure.
     top : int
         The highest label.
     """
 
+    whole: JudgedRun
     judged: JudgedRun
+    all: Hits
+    at: IntArray
     query: IntArray
     rank: IntArray
     measure: Measure
@@ -91,25 +101,27 @@ class _Case(NamedTuple):
     def value(self, labels: IntArray) -> FloatArray:
         """Compute the measure with these labels (U,) of the unjudged documents. Returns (Q,)."""
         bare = relevant_alone(self.measure)
+        # Other labellings, and other measures, often give the same labels.
         make = functools.partial(self._labelled, labels, bare=bare)
-        # Other measures use the same labels. With millions of documents, keeping them would take too much memory.
-        run = make() if len(labels) > MOST_KEPT else self.judged.once((bare, labels.tobytes()), make)
-        return values(self.measure, run)
+        return values(self.measure, self.judged.once((bare, labels.tobytes()), make))
 
     def _labelled(self, labels: IntArray, *, bare: bool) -> JudgedRun:
         """Return the run with these labels (U,) of the unjudged documents; if bare, with relevant documents alone."""
-        judged = of_relevant(self.judged) if bare else self.judged
-        rows = labels > 0 if bare else slice(None)
-        more = Hits(self.query[rows], self.rank[rows], labels[rows])
-        hits = Hits.concatenate([judged.hits, more])
-        # A single key with both parts sorted (or nearly so): merging is faster than sorting by two keys.
-        order = np.argsort(hits.query * (int(hits.rank.max(initial=0)) + 1) + hits.rank, kind="stable")
-        best = Hits.concatenate([judged.ideal, more])
-        highest = int(best.rel.max(initial=0))
-        down = np.argsort(best.query * (highest + 1) + highest - best.rel, kind="stable")
-        hits, best = (Hits(*(column[at] for column in table)) for table, at in ((hits, order), (best, down)))
-        ideal = best._replace(rank=nth_of(best.query) + 1)
-        return JudgedRun(judged.qids, hits, ideal, judged.num_ret, judged.tag)
+        rel, ideal, more = self.all.rel.copy(), self.judged.ideal, self.query
+        rel[self.at] = labels
+        hits = self.all._replace(rel=rel)
+        if bare:
+            ideal, rows = ideal.where(ideal.rel > 0), labels > 0
+            hits, more, labels = hits if rel.all() else hits.where(rel > 0), more[rows], labels[rows]
+        # As single numbers, both columns are sorted at once.
+        best = np.concatenate([ideal.rel, labels])
+        bits = max(int(ideal.rel.max(initial=0)), self.top).bit_length()
+        highest = (1 << bits) - 1
+        keys = np.concatenate([ideal.query, more]) << bits | (highest - best)
+        keys.sort()
+        query = keys >> bits
+        best_ranking = Hits(query, nth_of(query) + 1, highest - (keys & highest))
+        return JudgedRun(self.judged.qids, hits, best_ranking, self.judged.num_ret, self.judged.tag)
 
 
 def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int) -> list[UnjudgedRange]:
@@ -153,28 +165,53 @@ def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int
     (array([0.5]), array([1.]), array([0.25]))
     """
     top = PARAMETERS["max_rel"].check(max_rel, "max_rel")
-    rest, query, rank = judged.once("unjudged", lambda: _unjudged(judged))
-    cases = (_Case(rest, query, rank, measure, parameter(measure, "max_rel", top)) for measure in measures)
-    return [_range(case, judged) for case in cases]
+    return [_range(judged, measure, parameter(measure, "max_rel", top)) for measure in measures]
 
 
-def _unjudged(judged: JudgedRun) -> tuple[JudgedRun, IntArray, IntArray]:
-    """Return the run with its judged documents only, and the query and rank of the others."""
+_Part = tuple[JudgedRun, Hits, IntArray, IntArray, IntArray]
+"""Some queries of a run, and their documents, as in `_Case`."""
+
+
+def _without_unjudged(judged: JudgedRun) -> JudgedRun:
+    """Return the run with its judged documents only."""
     hits, ideal = judged.hits.where(judged.hits.rel >= 0), judged.ideal.where(judged.ideal.rel >= 0)
     if (hits.rank > judged.num_ret[hits.query]).any():
         problem = "the rank column has gaps, so that it is not known where unjudged documents stand"
         raise EvaluationError(problem, "Rank by scores.")
-    ends = np.cumsum(judged.num_ret)
-    free = np.ones(int(judged.num_ret.sum()), dtype=bool)
-    free[(ends - judged.num_ret)[hits.query] + hits.rank - 1] = False
-    place = np.flatnonzero(free)
-    query = np.searchsorted(ends, place, side="right")
-    rest = JudgedRun(judged.qids, hits, ideal, judged.num_ret, judged.tag)
-    return rest, query, place - (ends - judged.num_ret)[query] + 1
+    return JudgedRun(judged.qids, hits, ideal, judged.num_ret, judged.tag)
 
 
-def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
-    measure = case.measure
+def _parts(whole: JudgedRun) -> Iterable[_Part]:
+    """Divide the queries of a run so that the documents of each part fit in memory."""
+    before = np.cumsum(whole.num_ret) // MOST_AT_ONCE
+    if not before[-1:].any():
+        return whole.once("unjudged", lambda: [_part(whole)])
+    ends = np.flatnonzero(np.diff(before, append=-1)) + 1
+    return (_part(_between(whole, *queries)) for queries in pairwise([0, *ends.tolist()]))
+
+
+def _between(judged: JudgedRun, start: int, stop: int) -> JudgedRun:
+    """Return queries that follow one another."""
+
+    def of(hits: Hits) -> Hits:
+        rows = slice(*np.searchsorted(hits.query, [start, stop]).tolist())
+        return Hits(hits.query[rows] - start, hits.rank[rows], hits.rel[rows])
+
+    hits, ideal, num_ret = of(judged.hits), of(judged.ideal), judged.num_ret[start:stop]
+    return JudgedRun(judged.qids[start:stop], hits, ideal, num_ret, judged.tag)
+
+
+def _part(judged: JudgedRun) -> _Part:
+    starts = np.cumsum(judged.num_ret) - judged.num_ret
+    query = np.repeat(np.arange(len(starts)), judged.num_ret)
+    documents = Hits(query, np.arange(1, len(query) + 1) - starts[query], np.full(len(query), -1))
+    documents.rel[starts[judged.hits.query] + judged.hits.rank - 1] = judged.hits.rel
+    at = np.flatnonzero(documents.rel < 0)
+    return judged, documents, at, query[at], documents.rank[at]
+
+
+def _range(judged: JudgedRun, measure: Measure, top: int) -> UnjudgedRange:
+    whole = judged.once("without unjudged", lambda: _without_unjudged(judged))
     labels = measure.family.labels
     averaged = parameter(measure, "ties") == "average" or parameter(measure, "steps") == "together"
     if labels not in _SEARCHES or averaged or parameter(measure, "stop") == "label":
@@ -182,14 +219,20 @@ def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
             f"--unjudged does not support {measure.name}",
             measure.family.or_declare("Choose another measure, such as AP, P@10, nDCG@10 or RBP."),
         )
-    low, high = _SEARCHES[labels](case)
-    lows = [case.value(labels) for labels in low]
-    lowest = functools.reduce(np.minimum, lows)
-    highest = functools.reduce(np.maximum, lows if high is low else map(case.value, high))
+    ends = [_ends(_Case(whole, *part, measure, top)) for part in _parts(whole)]
+    lowest, highest = (np.concatenate(column) for column in zip(*ends, strict=True))
     share = share_judged(judged, cutoff=int(parameter(measure, "cutoff", judged.num_ret.max(initial=1))))
     average, count = measure.family.average, judged.num_queries
     means = average(lowest, count), average(highest, count)
     return UnjudgedRange(measure, lowest, highest, *means, share, float(share.mean()) if count else 0.0)
+
+
+def _ends(case: _Case) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest and the highest value of each query."""
+    low, high = _SEARCHES[case.measure.family.labels](case)
+    lows = [case.value(labels) for labels in low]
+    highest = lows if high is low else map(case.value, high)
+    return functools.reduce(np.minimum, lows), functools.reduce(np.maximum, highest)
 
 
 Labellings = tuple[Iterable[IntArray], Iterable[IntArray]]
@@ -352,18 +395,21 @@ def _ratio_of_gains(case: _Case) -> Labellings:
     judged documents reach it, the more an additional one costs, so these numbers fall. Starting from a t that is too
     low, this finds labels with a higher value, until there are none.
     """
-    judged = of_relevant(case.judged) if relevant_alone(case.measure) else case.judged
-    source = judged.hits if parameter(case.measure, "ideal") == "retrieved" else judged.ideal
+    judged, whole = case.judged, case.whole
+    if relevant_alone(case.measure):
+        judged, whole = of_relevant(judged), of_relevant(whole)
+    retrieved = parameter(case.measure, "ideal") == "retrieved"
     probed = with_fixed_ideal(case.measure)
     labels, number = np.arange(case.top + 1), judged.count(case.query)
-    worth = shares(probed, np.concatenate([labels, judged.ideal.rel]))
-    deepest = int((judged.num_ret + judged.count(judged.ideal.query)).max(initial=1))
+    worth = shares(probed, np.concatenate([labels, whole.ideal.rel]))
+    deepest = int((whole.num_ret + whole.count(whole.ideal.query)).max(initial=1))
     weights = np.concatenate([[0.0], rank_weights(probed, worth, deepest)])
     # Labels in ascending order of gain, no two with the same gain, and all gains that occur.
     gains, labels = np.unique(worth.of(labels), return_index=True)
-    known = worth.of(source.rel)
-    ends = np.unique(np.concatenate([gains, known]))
+    ends = np.unique(np.concatenate([gains, worth.of((whole.hits if retrieved else whole.ideal).rel)]))
     ends = ends[ends > 0]
+    source = judged.hits if retrieved else judged.ideal
+    known = worth.of(source.rel)
     reaching = np.zeros((judged.num_queries, len(ends)), dtype=np.int64)
     for step, end in enumerate(ends.tolist()):
         reaching[:, step] = judged.count(source.query[known >= end])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from treceval_py._types import Data, Source
 from treceval_py.data.columns import QRELS, RUN
@@ -23,13 +23,15 @@ from treceval_py.io.source import Watch, name_of
 from treceval_py.io.trec import Judgments, twice_judged
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
-from treceval_py.judging.streaming import Retrieved
+from treceval_py.judging.streaming import Retrieved, read_by_queries
 from treceval_py.measuring import FAMILIES, NICKNAMES, Measure
 from treceval_py.scoring.planning import AS_IT_IS, NOTHING, Plan, Reading
 from treceval_py.scoring.results import Results
 
 if TYPE_CHECKING:
     from treceval_py.judging.arrays import Arrays
+
+T = TypeVar("T")
 
 Judged = JudgedRun | JudgedGroups | JudgedPreferences
 AnyRun: TypeAlias = "Source | Data"
@@ -260,6 +262,20 @@ def open_run(
 def facts_of(run: Run, replaced: int = 0) -> Retrieved:
     """Return the facts about a run that is held as a table."""
     return Retrieved(run.qids, run.name, run.tag, look(Lists.of(run)), replaced, run.bare)
+
+
+def parts_of_run(judgments: Qrels, run: AnyRun, take: Callable[[Run], T], reading: Reading, duplicates: str) -> list[T]:
+    """Return what `take` makes of each part of a run, read as `load_run` does.
+
+    A file in TREC's format is taken piece by piece, each of whole queries; any other run has one part.
+    """
+    if (isinstance(run, (str, os.PathLike)) or hasattr(run, "read")) and reading.max_passage is None:
+        source: Any = run
+        name, source = recognised(source, "run") if reading.run_format is None else (reading.run_format, source)
+        if name == "trec_results":
+            return read_by_queries(judgments, source, take, duplicates=duplicates, threads=reading.threads)
+        return [take(_read_run(source, name, duplicates, reading)[0])]
+    return [take(load_run(run, reading, duplicates=duplicates, judgments=judgments))]
 
 
 def load_run(

@@ -16,7 +16,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import TrecevalError, visible
 from treceval_py.explaining.explanation import CUT_OFF, Claim, Match, Row, nearest_of, rows_of, ways_tried
-from treceval_py.explaining.scoring import Scorer
+from treceval_py.explaining.scoring import Scorer, reductions
 from treceval_py.explaining.variants import (
     ASCENDING,
     DEFAULT,
@@ -215,7 +215,7 @@ class Ways:
 
     @cached_property
     def _scorer(self) -> Scorer:
-        return Scorer(self._qrels, self._run)
+        return Scorer(self._qrels, [reductions(self._qrels, self._run, whole=True)])
 
     def agreement(self, claim: Claim) -> tuple[str, str] | None:
         """Compare a claim with our value; see `rounding.agreement`."""
