@@ -58,15 +58,15 @@ RUNS = {
 Numbers = Mapping[str, float]
 
 
-def _few_resamples(test: Callable[..., Any], values: np.ndarray, **options: Any) -> Any:
+def _few_resamples(test: Callable[..., Any], values: Any, **options: Any) -> Any:
     return test(values, **{**options, "resamples": 19})
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out statistics that take long and have tests of their own."""
-    for module in (board, comparing):
-        monkeypatch.setattr(module, "simultaneous", functools.partial(_few_resamples, module.simultaneous))
+    for module, name in ((board, "simultaneous"), (comparing, "simultaneous_each")):
+        monkeypatch.setattr(module, name, functools.partial(_few_resamples, getattr(module, name)))
     without = np.full(6, np.nan)
     monkeypatch.setattr(comparing, "effect_size", lambda columns, _: paired.Effect(*[without[: columns.shape[1]]] * 3))
 

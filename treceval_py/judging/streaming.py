@@ -136,7 +136,7 @@ def read_by_queries(
     """
     with kept(source) as (first, again):
         reading = _Reading(qrels, name_of(source), PLAIN, duplicates, 1 if scanner() is None else threads, None, take)
-        reading.take_all(blocks(first, name=reading.name, whole_queries=True, columns=True))
+        reading.take_all(blocks(first, name=reading.name, whole_queries=True, columns=True), reading.piece)
         if reading.scattered:
             rows = Rows(reading.name, parts_of(again(), RUN, reading.name, reading.threads))
             return [take(rows.run(duplicates=duplicates))]
