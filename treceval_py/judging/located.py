@@ -1,39 +1,149 @@
-"""Runs reduced to the documents that decide the ranks of the judged ones, under whatever ranking.
+"""Find the ranks of the judged documents of a run, and reduce a run to the documents that decide them.
 
-A judged document changes places only with documents that have its score, at least in single precision. These are kept,
-and documents that a ranking removes, such as the query's own; all others are counted. So a run of millions of lines
-becomes a table of its judged documents, on which any number of rankings can be tried.
+Under the usual ranking, the ranks of judged documents are found without sorting the others. For any other one, a run
+is a table with labels. A judged document changes places only with documents that have its score, at least in single
+precision. These can be kept, and documents that a ranking removes, such as the query's own; all others are counted. So
+a run of millions of lines becomes a table of its judged documents, on which any number of rankings can be tried.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import ByteArray, IntArray
+from treceval_py._types import ByteArray, FloatArray, IntArray
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import (
     FLOAT32,
     ORDERS,
+    PLAIN,
     SORTED_BY_INSERTION,
+    Arranged,
     Ranking,
     arrange,
+    documents,
     limit_of,
     narrowed,
     own_rows,
     rows_by_rank,
 )
 from treceval_py.data.run import Run, joined
-from treceval_py.judging.judged import Hits, JudgedRun, Tied
-from treceval_py.judging.locating import Located, assemble, judge_by, rows_of_judged
+from treceval_py.judging.judged import Hits, RankedQuery, Tied
+from treceval_py.scan import scanner
 
 UNJUDGED = np.iinfo(np.int64).min
 """Stands for the label of a document without a judgment."""
 
 LONGEST_NUMBER = 15
 """Digits up to which whole numbers have a float of their own."""
+
+
+class Located(NamedTuple):
+    """Ranks of the judged documents of a run, or of some of its queries.
+
+    Attributes
+    ----------
+    rows : (Q,) int array
+        The row in the judgments of each of the run's queries; negative for a query without judgments.
+    hits : Hits
+        The judged documents; ``query`` is a row of the judgments. Sorted by rank within a query.
+    num_ret : (Q,) int array
+        The number of documents of each query that count.
+    twice : int or None
+        A row of the run whose document already occurred in the query, if repetitions were checked and found.
+    tied : Tied or None
+        The ranks that hits could have, if the ranking requests them.
+    confidence : (Q, 3) float array or None
+        As in `JudgedRun`, by query of the run, if the ranking requests it.
+    known : Hits or None
+        All judged documents that were retrieved, if some are not among the hits.
+    documents : dict of int to RankedQuery, or None
+        All documents by the query's row in the judgments, if the ranking requests them.
+    """
+
+    rows: IntArray
+    hits: Hits
+    num_ret: IntArray
+    twice: int | None = None
+    tied: Tied | None = None
+    confidence: FloatArray | None = None
+    known: Hits | None = None
+    documents: dict[int, RankedQuery] | None = None
+
+
+@lru_cache(maxsize=64)
+def limit_if_plain(ranking: Ranking) -> int | None:
+    """Return the number of documents of a query that count; None if the ranking needs a table of all documents."""
+    return limit_of(ranking.depth) if ranking.plain else None
+
+
+def located_plainly(qrels: Qrels, run: Run, ranking: Ranking) -> Located:
+    """Find ranks by score, ties by descending id."""
+    rows, limit, compiled = qrels.rows_of(run.qids), limit_of(ranking.depth), scanner()
+    if compiled is not None:
+        of_run = run.docids.buffer, run.docids.offsets, run.scores, run.offsets, rows
+        of_judgments = qrels.docids.buffer, qrels.docids.offsets, qrels.offsets, qrels.rels
+        narrow = ranking.score_type == FLOAT32
+        *hits, num_ret, twice = compiled.judge(*of_run, *of_judgments, narrow, limit, ranking.judged_only)
+        return Located(rows, Hits(*hits), num_ret, twice if twice >= 0 else None)
+    tables: list[Hits] = []
+    num_ret = np.zeros(len(rows), dtype=np.int64)
+    for query, row in enumerate(rows.tolist()):
+        if row < 0:
+            continue
+        docids, scores = documents(run, query, ranking.score_type)
+        rank, rel, num_ret[query] = _judge_documents(docids, scores, qrels.judgments(row), limit, ranking.judged_only)
+        tables.append(Hits(np.full(len(rank), row, dtype=np.int64), rank, rel))
+    return Located(rows, Hits.concatenate(tables), num_ret)
+
+
+def rows_of_judged(qrels: Qrels, run: Run) -> tuple[IntArray, IntArray]:
+    """Return the rows of a run's judged documents, and their judgments. (H,) each."""
+    by_line = run.having(run.docids, -np.arange(len(run.docids), dtype=np.float64))
+    rows, hits, *_ = located_plainly(qrels, by_line, PLAIN)
+    query = np.full(len(qrels), -1, dtype=np.int64)
+    query[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
+    return run.offsets[query[hits.query]] + hits.rank - 1, hits.rel
+
+
+def _judge_documents(
+    docids: Sequence[bytes],
+    scores: FloatArray,
+    judgments: dict[bytes, int],
+    limit: int,
+    judged_only: bool,
+) -> tuple[IntArray, IntArray, int]:
+    """Return rank and rel of the judged documents in rank order, and the number of documents retrieved."""
+    pairs = [(row, rel) for row, rel in enumerate(map(judgments.get, docids)) if rel is not None]
+    rows, rels = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    ranks = _ranks(docids, scores, rows)
+    order = np.argsort(ranks)
+    ranks, rels = ranks[order], rels[order]
+    within = ranks <= limit
+    ranks, rels = ranks[within], rels[within]
+    if not judged_only:
+        return ranks, rels, min(limit, len(docids))
+    rels = rels[rels >= 0]
+    return np.arange(1, len(rels) + 1), rels, len(rels)
+
+
+def _ranks(docids: Sequence[bytes], scores: FloatArray, rows: IntArray) -> IntArray:
+    """Return the ranks of some documents: 1 + the number of documents above, found without sorting these."""
+    sought = scores[rows]
+    ascending = np.sort(scores)
+    after = np.searchsorted(ascending, sought, side="right")
+    ranks: IntArray = len(scores) - after + 1
+    tied = after - np.searchsorted(ascending, sought, side="left") > 1
+    for score in np.unique(sought[tied]):
+        ids = sorted([docids[row] for row in np.flatnonzero(scores == score).tolist()])
+        for at in np.flatnonzero(sought == score).tolist():
+            ranks[at] += len(ids) - bisect_right(ids, docids[rows[at]])
+    return ranks
 
 
 class Reduced(NamedTuple):
@@ -51,8 +161,6 @@ class Reduced(NamedTuple):
         Number of documents of the query that were not kept and come first: by score, by the rank column, by line.
     ties : bool
         Whether documents of a query have equal scores.
-    whole : bool
-        Whether all documents were kept.
     """
 
     run: Run
@@ -60,7 +168,6 @@ class Reduced(NamedTuple):
     labels: IntArray
     hidden: IntArray
     ties: bool
-    whole: bool
 
     @property
     def has_ranks(self) -> bool:
@@ -76,8 +183,7 @@ class Reduced(NamedTuple):
         sizes, labels, hidden = (
             np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in ("sizes", "labels", "hidden")
         )
-        ties, whole = any(part.ties for part in parts), all(part.whole for part in parts)
-        return cls(joined([part.run for part in parts]), sizes, labels, hidden, ties, whole)
+        return cls(joined([part.run for part in parts]), sizes, labels, hidden, any(part.ties for part in parts))
 
     def negated(self, *, reverse: bool) -> Reduced:
         """Return the run with negative scores, and with its lines in reverse order if that is requested."""
@@ -93,22 +199,14 @@ class Reduced(NamedTuple):
         negative = run.having(run.docids.take(rows), -run.scores[rows])
         return self._replace(run=negative, labels=self.labels[rows], hidden=hidden)
 
-    def judged(self, qrels: Qrels, ranking: Ranking, *, complete: bool) -> JudgedRun:
-        """Find the judged documents under a ranking, as `judging.locating.judge_by` does for the run itself."""
-        if ranking.pooled or ranking.confidence or ranking.documents:
-            if not self.whole:
-                raise AssertionError("all documents are needed, and only those near judged ones were kept")
-            return judge_by(qrels, self.run, ranking, complete=complete)
-        located = self._located(qrels.rows_of(self.run.qids), ranking)
-        return assemble(qrels, [located], complete=complete, tag=self.run.tag, known=ranking.known)
-
-    def _located(self, rows: IntArray, ranking: Ranking) -> Located:
-        """Find ranks as `judging.locating.locate` does; ``rows`` (Q,) are the queries in the judgments."""
+    def located(self, qrels: Qrels, ranking: Ranking) -> Located:
+        """Find the ranks of the judged documents under a ranking, but not its documents."""
+        rows = qrels.rows_of(self.run.qids)
         part, limit = self, limit_of(ranking.depth)
         if ranking.self_hits == "drop":
             part = self._without(own_rows(self.run))
         by_column = ranking.order == "rank" and not ranking.judged_only
-        if ranking.judged_only and (ranking.tied or ranking.not_positive == "miss"):
+        if ranking.judged_only and (ranking.tied or ranking.confidence or ranking.not_positive == "miss"):
             # The possible ranks of tied documents, and the highest scores, depend on which documents remain.
             order, _, ranks, _ = part._ordered(ranking._replace(tied=False))
             judged = order[(ranks <= limit) & (part.labels[order] >= 0)]
@@ -126,7 +224,12 @@ class Reduced(NamedTuple):
             num_ret += np.where(self.sizes > lengths, np.minimum(self.sizes, limit) - near, 0)
         if ranking.tied and tied is None:
             tied = Tied(ranks, ranks)  # no two documents have the same rank, so each can only have its own
+        scores = part.run.scores if ranking.order == "rank" else part.run.scores[order]
+        sure = _confidences(scores, part.run.offsets, limit) if ranking.confidence else None
         labels = part.labels[order]
+        if ranking.pooled and not ranking.judged_only:
+            pooled = np.array([docid in qrels.pool for docid in part.run.docids.raw()], dtype=bool)[order]
+            labels = np.where(pooled & (labels == UNJUDGED), -1, labels)
         lowest = 0 if ranking.judged_only else UNJUDGED + 1
         at = np.flatnonzero((labels >= lowest) & (ranks <= limit) & (rows[query] >= 0))
         ranks, query, tied = ranks[at], query[at], None if tied is None else tied.where(at)
@@ -138,7 +241,12 @@ class Reduced(NamedTuple):
         if ranking.not_positive == "miss":
             above = narrowed(part.run.scores[order[at]], ranking.score_type) > 0
             hits, known, tied = hits.where(above), hits, None if tied is None else tied.where(above)
-        return Located(rows, hits, np.where(rows >= 0, num_ret, 0), None, tied, None, known)
+        return Located(rows, hits, np.where(rows >= 0, num_ret, 0), None, tied, sure, known)
+
+    def arranged(self, ranking: Ranking) -> Arranged:
+        """Rank the documents kept, the query's own included."""
+        labels = np.where(self.labels == UNJUDGED, 0, self.labels) if ranking.ties == "worst" else None
+        return arrange(self.run, ranking._replace(self_hits="keep"), labels)
 
     def _without(self, gone: IntArray) -> Reduced:
         """Return the run without some of its documents (G,), whose places others take."""
@@ -158,22 +266,37 @@ class Reduced(NamedTuple):
         if ranking.order == "rank":
             order = rows_by_rank(run, query, ranking)
         else:
-            labels = np.where(self.labels == UNJUDGED, 0, self.labels) if ranking.ties == "worst" else None
-            arranged = arrange(run, ranking._replace(self_hits="keep"), labels)
-            order = arranged.order
-            if arranged.first is not None and arranged.last is not None:
-                tied = Tied(arranged.first + hidden[order], arranged.last + hidden[order])
+            _, order, _, first, last = self.arranged(ranking)
+            if first is not None and last is not None:
+                tied = Tied(first + hidden[order], last + hidden[order])
         query = query[order]
         return order, query, np.arange(len(order)) - np.searchsorted(query, query) + 1 + hidden[order], tied
 
 
-def reduced(qrels: Qrels, run: Run, *, whole: bool = False) -> Reduced:
-    """Keep the documents of a run that decide the ranks of judged ones; all of them if `whole`."""
-    sizes, count = np.diff(run.offsets), len(run.docids)
-    query, by_line = np.repeat(np.arange(len(sizes)), sizes), np.arange(count)
+def _confidences(scores: FloatArray, offsets: IntArray, limit: int) -> FloatArray:
+    """Return each query's highest score, standard deviation of scores, and difference of the two highest. (Q, 3)."""
+    sure = np.zeros((len(offsets) - 1, 3))
+    for query, (start, stop) in enumerate(pairwise(offsets.tolist())):
+        best = np.sort(scores[start : min(stop, start + limit)])[::-1]
+        if len(best):
+            sure[query] = best[0], best.std(), best[0] - best[1] if len(best) > 1 else 0.0
+    return sure
+
+
+def labelled(qrels: Qrels, run: Run) -> Reduced:
+    """Keep all documents of a run; whether some have equal scores is left open."""
+    count = len(run.docids)
     judged, rels = rows_of_judged(qrels, run)
     labels = np.full(count, UNJUDGED)
     labels[judged] = rels
+    return Reduced(run, np.diff(run.offsets), labels, np.zeros((3, count), dtype=np.int64), ties=False)
+
+
+def reduced(qrels: Qrels, run: Run, *, whole: bool = False) -> Reduced:
+    """Keep the documents of a run that decide the ranks of judged ones; all of them if `whole`."""
+    _, sizes, labels, hidden, _ = everything = labelled(qrels, run)
+    count = len(labels)
+    query, by_line = np.repeat(np.arange(len(sizes)), sizes), np.arange(count)
     within = query[1:] == query[:-1]
     by_score = by_rank = by_line
     if (within & (run.scores[1:] > run.scores[:-1])).any():  # most runs are already in order
@@ -181,7 +304,7 @@ def reduced(qrels: Qrels, run: Run, *, whole: bool = False) -> Reduced:
     scores = run.scores[by_score]
     ties = bool((within & (scores[1:] == scores[:-1])).any())
     if whole:
-        return Reduced(run, sizes, labels, np.zeros((3, count), dtype=np.int64), ties, whole)
+        return everything._replace(ties=ties)
     scores = narrowed(scores, FLOAT32)
     group = np.append(0, np.cumsum(~within | (scores[1:] != scores[:-1])))[:count]
     widths = np.bincount(group)
@@ -202,11 +325,10 @@ def reduced(qrels: Qrels, run: Run, *, whole: bool = False) -> Reduced:
             entire[query[run.ranks[by_rank] != by_line - run.offsets[query] + 1]] = True
     keep |= entire[query]
     keep[own] = True
-    hidden = np.empty((3, count), dtype=np.int64)
     for above, order in zip(hidden, (by_score, by_rank, by_line), strict=True):
         gone = np.append(0, np.cumsum(~keep[order]))
         above[order] = gone[:-1] - gone[run.offsets[query]]
-    return Reduced(run.where(keep), sizes, labels[keep], hidden[:, keep], ties, whole)
+    return Reduced(run.where(keep), sizes, labels[keep], hidden[:, keep], ties)
 
 
 def numbered(run: Run) -> Run | None:
