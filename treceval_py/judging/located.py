@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import ByteArray, FloatArray, IntArray
+from treceval_py._types import BoolArray, ByteArray, FloatArray, IntArray
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import (
     FLOAT32,
@@ -33,7 +33,7 @@ from treceval_py.data.ranking import (
     rows_by_rank,
 )
 from treceval_py.data.run import Run, joined
-from treceval_py.judging.judged import Hits, RankedQuery, Tied
+from treceval_py.judging.judged import Hits, RankedQuery, Tied, nth_of
 from treceval_py.scan import scanner
 
 UNJUDGED = np.iinfo(np.int64).min
@@ -208,12 +208,15 @@ class Reduced(NamedTuple):
         by_column = ranking.order == "rank" and not ranking.judged_only
         if ranking.judged_only and (ranking.tied or ranking.confidence or ranking.not_positive == "miss"):
             # The possible ranks of tied documents, and the highest scores, depend on which documents remain.
-            order, _, ranks, _ = part._ordered(ranking._replace(tied=False))
-            judged = order[(ranks <= limit) & (part.labels[order] >= 0)]
-            part = part._without(np.setdiff1d(np.arange(len(part.labels)), judged))
+            order, _, ranks, _ = part._ordered(ranking._replace(tied=False), part.labels >= 0)
+            part = part._without(np.setdiff1d(np.arange(len(part.labels)), order[ranks <= limit]))
             lengths = np.diff(part.run.offsets)
             part, limit = part._replace(sizes=lengths, hidden=np.zeros_like(part.hidden)), limit_of(None)
-        order, query, ranks, tied = part._ordered(ranking)
+        labels, lowest = part.labels, 0 if ranking.judged_only else UNJUDGED + 1
+        if ranking.pooled and not ranking.judged_only:
+            pooled = np.array([docid in qrels.pool for docid in part.run.docids.raw()], dtype=bool)
+            labels = np.where(pooled & (labels == UNJUDGED), -1, labels)
+        order, query, ranks, tied = part._ordered(ranking, (labels >= lowest) | by_column)
         num_ret = np.minimum(part.sizes, limit)
         if by_column and part.run.ranks is not None and self.run.ranks is not None:
             ranks = part.run.ranks[order]
@@ -224,23 +227,21 @@ class Reduced(NamedTuple):
             num_ret += np.where(self.sizes > lengths, np.minimum(self.sizes, limit) - near, 0)
         if ranking.tied and tied is None:
             tied = Tied(ranks, ranks)  # no two documents have the same rank, so each can only have its own
-        scores = part.run.scores if ranking.order == "rank" else part.run.scores[order]
-        sure = _confidences(scores, part.run.offsets, limit) if ranking.confidence else None
-        labels = part.labels[order]
-        if ranking.pooled and not ranking.judged_only:
-            pooled = np.array([docid in qrels.pool for docid in part.run.docids.raw()], dtype=bool)[order]
-            labels = np.where(pooled & (labels == UNJUDGED), -1, labels)
-        lowest = 0 if ranking.judged_only else UNJUDGED + 1
-        at = np.flatnonzero((labels >= lowest) & (ranks <= limit) & (rows[query] >= 0))
-        ranks, query, tied = ranks[at], query[at], None if tied is None else tied.where(at)
+        sure = None
+        if ranking.confidence:
+            scores = part.run.scores
+            scores = scores if ranking.order == "rank" else scores[part.arranged(ranking).order]
+            sure = _confidences(scores, part.run.offsets, limit)
+        within = (labels[order] >= lowest) & (ranks <= limit) & (rows[query] >= 0)
+        order, ranks, query, tied = order[within], ranks[within], query[within], tied and tied.where(within)
         if ranking.judged_only:
-            ranks = np.arange(len(at)) - np.searchsorted(query, query) + 1
+            ranks = nth_of(query)
             num_ret = np.bincount(query, minlength=len(rows))
             tied = tied if tied is None or ranking.order != "rank" else Tied(ranks, ranks)
-        hits, known = Hits(rows[query], ranks, labels[at]), None
+        hits, known = Hits(rows[query], ranks, labels[order]), None
         if ranking.not_positive == "miss":
-            above = narrowed(part.run.scores[order[at]], ranking.score_type) > 0
-            hits, known, tied = hits.where(above), hits, None if tied is None else tied.where(above)
+            above = narrowed(part.run.scores[order], ranking.score_type) > 0
+            hits, known, tied = hits.where(above), hits, tied and tied.where(above)
         return Located(rows, hits, np.where(rows >= 0, num_ret, 0), None, tied, sure, known)
 
     def arranged(self, ranking: Ranking) -> Arranged:
@@ -258,19 +259,21 @@ class Reduced(NamedTuple):
         sizes = self.sizes - np.diff(self.run.offsets) + np.diff(run.offsets)
         return self._replace(run=run, sizes=sizes, labels=self.labels[keep], hidden=self.hidden[:, keep])
 
-    def _ordered(self, ranking: Ranking) -> tuple[IntArray, IntArray, IntArray, Tied | None]:
-        """Return rows in the order of queries and ranks, their queries and ranks, and the ranks of ties."""
-        run, tied = self.run, None
+    def _ordered(self, ranking: Ranking, mask: BoolArray) -> tuple[IntArray, IntArray, IntArray, Tied | None]:
+        """Return the rows of a mask (C,) by query and rank, their queries and ranks, and the ranks of ties."""
+        run, first, last = self.run, None, None
         query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
-        hidden = self.hidden[ORDERS.index(ranking.order)]
         if ranking.order == "rank":
             order = rows_by_rank(run, query, ranking)
+            query = query[order]
         else:
             _, order, _, first, last = self.arranged(ranking)
-            if first is not None and last is not None:
-                tied = Tied(first + hidden[order], last + hidden[order])
-        query = query[order]
-        return order, query, np.arange(len(order)) - np.searchsorted(query, query) + 1 + hidden[order], tied
+        starts = np.searchsorted(query, np.arange(len(run.qids)))
+        at = np.flatnonzero(mask[order])
+        order, query = order[at], query[at]
+        above = self.hidden[ORDERS.index(ranking.order)][order]
+        tied = None if first is None or last is None else Tied(first[at] + above, last[at] + above)
+        return order, query, at - starts[query] + 1 + above, tied
 
 
 def _confidences(scores: FloatArray, offsets: IntArray, limit: int) -> FloatArray:
@@ -289,7 +292,7 @@ def labelled(qrels: Qrels, run: Run) -> Reduced:
     judged, rels = rows_of_judged(qrels, run)
     labels = np.full(count, UNJUDGED)
     labels[judged] = rels
-    return Reduced(run, np.diff(run.offsets), labels, np.zeros((3, count), dtype=np.int64), ties=False)
+    return Reduced(run, np.diff(run.offsets), labels, np.broadcast_to(np.int64(0), (3, count)), ties=False)
 
 
 def reduced(qrels: Qrels, run: Run, *, whole: bool = False) -> Reduced:
@@ -325,6 +328,7 @@ def reduced(qrels: Qrels, run: Run, *, whole: bool = False) -> Reduced:
             entire[query[run.ranks[by_rank] != by_line - run.offsets[query] + 1]] = True
     keep |= entire[query]
     keep[own] = True
+    hidden = hidden.copy()
     for above, order in zip(hidden, (by_score, by_rank, by_line), strict=True):
         gone = np.append(0, np.cumsum(~keep[order]))
         above[order] = gone[:-1] - gone[run.offsets[query]]

@@ -32,7 +32,7 @@ from treceval_py.data.ranking import (
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.data.table import is_nested, parted
 from treceval_py.errors import DataError
-from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, Tied
+from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, Tied, nth_of
 from treceval_py.judging.located import Located, labelled, limit_if_plain, located_plainly
 from treceval_py.scan import scanner
 
@@ -242,7 +242,7 @@ def _best_of_retrieved(parts: Sequence[Located], place: IntArray) -> Hits:
     query = place[hits.query]
     order = np.lexsort((~hits.rel, query))
     query = query[order]
-    return Hits(query, _nth(query), hits.rel[order])
+    return Hits(query, nth_of(query), hits.rel[order])
 
 
 def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
@@ -292,23 +292,18 @@ def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, ran
     shown_at = np.zeros_like(rank_of)
     shown_at[labelled] = rank_of[labelled]
     if ranking.judged_only:
-        hits = hits._replace(rank=_nth(hits.query))
+        hits = hits._replace(rank=nth_of(hits.query))
         counts = np.bincount(hits.query, minlength=len(every)).astype(np.int64)
         labelled = labelled[rank_of[labelled] > 0]
         of_query_at = np.searchsorted(starts, labelled, side="right")
         labelled = labelled[np.lexsort((rank_of[labelled], of_query_at))]
-        shown_at[labelled] = _nth(np.sort(of_query_at))
+        shown_at[labelled] = nth_of(np.sort(of_query_at))
     best = np.lexsort((~rel, group))
-    ideal = Hits(group, _nth(group), rel[best])
+    ideal = Hits(group, nth_of(group), rel[best])
     rankings = JudgedRun(tuple([qids[number] for number in of_group.tolist()]), hits, ideal, counts, run.tag)
     order = np.lexsort((group, place))
     columns = query, group, numbers[place], shown_at[place], rel
     return JudgedGroups(tuple(qids), of_group, rankings, GroupJudgments(*(column[order] for column in columns)))
-
-
-def _nth(groups: IntArray) -> IntArray:
-    """Return the position of each row in its group, from 1; rows are sorted by group. (N,)."""
-    return np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
 
 
 def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:
