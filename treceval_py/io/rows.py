@@ -74,7 +74,7 @@ class Part(NamedTuple):
     spaced: bool = False
 
     def between(self, first: int, last: int) -> Part:
-        """Return the rows of queries number ``first`` to ``last``, if the rows of each query are together."""
+        """Return the rows of queries number ``first`` to ``last``, each together; their lines are not numbered."""
         start, stop = self.starts[[first, last]].tolist()
         offsets = self.docids.offsets[start : stop + 1]
         return self._replace(
@@ -85,7 +85,7 @@ class Part(NamedTuple):
             scores=None if self.scores is None else self.scores[start:stop],
             rels=None if self.rels is None else self.rels[start:stop],
             ranks=None if self.ranks is None else self.ranks[start:stop],
-            lines=self.lines[start:stop],
+            lines=range(stop - start),
             num_lines=stop - start,
         )
 
@@ -233,35 +233,42 @@ def whole_queries(parts: Iterable[Part], kind: str, name: str) -> Iterator[Run |
         A document occurs twice in a query; or rows must be held, because those of a query are not together, the tag is
         not the same to the end, or only some parts have ranks.
     """
-    known, tag, ranked, rows = set[str](), b"", False, Rows(name)
-
-    def table() -> Run | Qrels:
+    known, alike = set[str](), set[tuple[bytes, bool]]()
+    for piece in by_whole_queries(parts):
+        rows = Rows(name, piece)
         table = rows.run() if kind == "run" else rows.qrels()
-        if not known.isdisjoint(table.qids) or part.tag != tag or (part.ranks is not None) != ranked:
+        alike.update((part.tag, part.ranks is None) for part in piece)
+        if len(alike) > 1 or not known.isdisjoint(table.qids):
             raise InputError("not to be read by parts", file=name)
         known.update(table.qids)
-        return table
+        yield table
 
+
+def by_whole_queries(parts: Iterable[Part]) -> Iterator[list[Part]]:
+    """Divide the rows of parts into pieces of whole queries.
+
+    Raises
+    ------
+    InputError
+        The rows of a query are not together, as far as two parts show.
+    """
+    rest: list[Part] = []  # of the last query, which may go on
     for part in parts:
-        if not known and not rows.count:
-            tag, ranked = part.tag, part.ranks is not None
-        start = int(part.starts[-2])
-        if start:
-            rows.add(_rows_of(part, slice(start), part.qids[: int(part.queries[:-1].max()) + 1], slice(-1)))
-            yield table()
-            rows = Rows(name)
-        rows.add(_rows_of(part, slice(start, None), [part.qids[int(part.queries[-1])]], slice(-1, None)))
-    yield table()
-
-
-def _rows_of(part: Part, rows: slice, qids: list[bytes], stretches: slice) -> Part:
-    """Return some rows of a part, which are whole stretches. Their lines are not numbered."""
-    columns: Any = (part.rels, part.scores, part.ranks)
-    rels, scores, ranks = (None if column is None else column[rows] for column in columns)
-    docids, queries = part.docids[rows], part.queries[stretches]
-    starts = np.append(0, np.diff(part.starts)[stretches].cumsum())
-    queries = queries if len(qids) > 1 else np.zeros_like(queries)
-    return Part(qids, queries, starts, docids, rels, scores, ranks, part.tag, range(len(docids)), len(docids))
+        first, last = part.qids[:1], len(part.qids) - 1
+        goes_on = bool(rest) and first == rest[-1].qids
+        if len(part.queries) > len(part.qids) or (rest and rest[-1].qids[0] in part.qids[1:]):
+            raise InputError("queries are scattered", "Read the run as a table.")
+        ordered = part.ordered
+        if goes_on and ordered and part.ranks is not None and part.scores is not None:
+            before: Any = rest[-1]
+            ordered = bool(part.ranks[0] > before.ranks[-1] and part.scores[0] <= before.scores[-1])
+        if goes_on and not last:
+            rest.append(part._replace(ordered=ordered))
+            continue
+        if rest or last:
+            yield [*rest, part.between(0, last)._replace(ordered=ordered)]
+        rest = [part.between(last, last + 1)]
+    yield rest
 
 
 class Grouping(NamedTuple):

@@ -26,10 +26,10 @@ from treceval_py.data.run import Run
 from treceval_py.diagnosis.signs import Lists, Seen, look, merged
 from treceval_py.errors import InputError
 from treceval_py.io.lines import no_data
-from treceval_py.io.rows import Part, Repetition, Rows, parts_of, read_part, scanned
+from treceval_py.io.rows import Part, Repetition, Rows, by_whole_queries, parts_of, read_part, scanned
 from treceval_py.io.source import Watch, at_line, blocks, kept, name_of
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.judging.located import Located, limit_if_plain
+from treceval_py.judging.located import limit_if_plain
 from treceval_py.judging.locating import assemble, judge_by, locate
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
@@ -115,16 +115,13 @@ def judge_file(
     if format == "parquet":
         return _judge_parquet(qrels, source, ranking, threads, complete=complete)
     with kept(source) as (first, again):
-        reading = _Reading(qrels, name_of(source), ranking, duplicates, 1 if scanner() is None else threads, size)
+        reading = _Reading(qrels, source, ranking, threads, duplicates=duplicates, size=size)
         texts = blocks(first, size, name=reading.name, whole_queries=True, columns=True, watch=watch)
         reading.take_all(texts, reading.piece)
         if reading.scattered and not reading.take_parts(again):
             rows = Rows(reading.name, parts_of(again(), RUN, reading.name, reading.threads))
             run = rows.run(duplicates=duplicates)
-            judged = judge_by(qrels, run, ranking, complete=complete)
-            replaced = rows.count - len(run.docids)
-            seen = look(Lists.of(run), qrels)
-            return judged, Retrieved(run.qids, run.name, run.tag, seen, replaced)
+            return _judge_table(qrels, run, ranking, rows.count - len(run.docids), complete=complete)
     return reading.whole(complete=complete)
 
 
@@ -136,7 +133,7 @@ def read_by_queries(
     Parameters, and errors, are those of `judge_file`. If the lines of queries are scattered, there is one part.
     """
     with kept(source) as (first, again):
-        reading = _Reading(qrels, name_of(source), PLAIN, duplicates, 1 if scanner() is None else threads, None, take)
+        reading = _Reading(qrels, source, PLAIN, threads, duplicates=duplicates, take=take)
         reading.take_all(blocks(first, name=reading.name, whole_queries=True, columns=True), reading.piece)
         if reading.scattered:
             rows = Rows(reading.name, parts_of(again(), RUN, reading.name, reading.threads))
@@ -151,38 +148,19 @@ def _judge_parquet(
 
     # A table decides about repeated documents, scattered queries and ranks, and reports what is wrong.
     with suppress(InputError):
-        reading = _Reading(qrels, name_of(source), ranking, "refuse", threads, None)
+        reading = _Reading(qrels, source, ranking, threads)
         if ranking.order != "rank":
-            reading.take_all(_whole_queries(parts_of_parquet(source, SCORE)), reading.judged)
+            reading.take_all(by_whole_queries(parts_of_parquet(source, SCORE)), reading.judged)
         if not reading.scattered:
             return reading.whole(complete=complete)
-    run = read_parquet(source, SCORE).run()
+    return _judge_table(qrels, read_parquet(source, SCORE).run(), ranking, complete=complete)
+
+
+def _judge_table(
+    qrels: Qrels, run: Run, ranking: Ranking, replaced: int = 0, *, complete: bool
+) -> tuple[JudgedRun, Retrieved]:
     judged = judge_by(qrels, run, ranking, complete=complete)
-    return judged, Retrieved(run.qids, run.name, run.tag, look(Lists.of(run), qrels))
-
-
-def _whole_queries(parts: Iterator[Part]) -> Iterator[list[Part]]:
-    """Divide the rows of parts into pieces of whole queries, if the rows of each query are together."""
-    rest: list[Part] = []  # of the last query, which may go on
-    for part in parts:
-        first, last = part.qids[:1], len(part.qids) - 1
-        goes_on = bool(rest) and first == rest[-1].qids
-        if len(part.queries) > len(part.qids) or (rest and rest[-1].qids[0] in part.qids[1:]):
-            raise InputError("queries are scattered", "Read the run as a table.")
-        ordered = part.ordered
-        if goes_on and ordered and part.ranks is not None and part.scores is not None:
-            before: Any = rest[-1]
-            ordered = bool(part.ranks[0] > before.ranks[-1] and part.scores[0] <= before.scores[-1])
-        if goes_on and not last:
-            rest.append(part._replace(ordered=ordered))
-            continue
-        if rest or last:
-            yield [*rest, part.between(0, last)._replace(ordered=ordered)]
-        rest = [part.between(last, last + 1)]
-    yield rest
-
-
-_NO_ROWS = np.zeros(0, dtype=np.int64)
+    return judged, Retrieved(run.qids, run.name, run.tag, look(Lists.of(run), qrels), replaced)
 
 
 class _Piece(NamedTuple):
@@ -190,33 +168,27 @@ class _Piece(NamedTuple):
 
     Attributes
     ----------
+    num_lines, num_bytes : int
+        Its size.
     qids : tuple of str
         Its queries.
     tag : str
         Its tag.
     rows : (Q,) int array
         Their rows in the judgments, negative for others.
-    num_lines, num_bytes : int
-        Its size.
-    located : Located or None
-        Its judged documents; None if they are not needed.
-    seen : Seen
-        What its columns show.
     twice : Repetition or None
         A document that occurs twice in a query, if that is refused.
     replaced : int
         The number of lines replaced by a later line for the same document.
-    taken : object
-        What `read_by_queries` returns of it.
+    taken : (Located, Seen) or object
+        Its judged documents and what its columns show; or what `read_by_queries` returns of it.
     """
 
-    qids: tuple[str, ...]
-    tag: str
-    rows: IntArray
     num_lines: int
     num_bytes: int
-    located: Located | None = None
-    seen: Seen = Seen()
+    qids: tuple[str, ...] = ()
+    tag: str = ""
+    rows: IntArray = np.zeros(0, dtype=np.int64)
     twice: Repetition | None = None
     replaced: int = 0
     taken: Any = None
@@ -228,15 +200,16 @@ class _Reading:
     def __init__(
         self,
         qrels: Qrels,
-        name: str,
+        source: Source,
         ranking: Ranking,
-        duplicates: str,
         threads: int | None,
-        size: int | None,
+        *,
+        duplicates: str = "refuse",
+        size: int | None = None,
         take: Callable[[Run], Any] | None = None,
     ) -> None:
-        self.name = name
-        self.threads = threads
+        self.name = name_of(source)
+        self.threads = 1 if scanner() is None else threads
         self.scattered = False  # whether a query occurred in two pieces; then pieces are only scanned for errors
         self._qrels = qrels
         self._ranking = ranking
@@ -259,19 +232,17 @@ class _Reading:
         if part is None:
             return bytes(text)
         if not part.qids:
-            return _Piece((), "", _NO_ROWS, part.num_lines, len(text))
+            return _Piece(part.num_lines, len(text))
         if self._ranking.order == "rank" and (part.ranks is None or int(part.ranks.min()) < 1):
             return bytes(text)
         if self.scattered:
-            qids = list(map(decode, part.qids))
-            return _Piece(tuple(qids), decode(part.tag), self._qrels.rows_of(qids), part.num_lines, len(text))
+            qids = tuple(map(decode, part.qids))
+            return _Piece(part.num_lines, len(text), qids, decode(part.tag), self._qrels.rows_of(qids))
         return self.judged([part], len(text))
 
     def judged(self, parts: Sequence[Part], num_bytes: int = 0) -> _Piece:
         """Judge parts of a run that have whole queries."""
-        rows = Rows(self.name)
-        for part in parts:
-            rows.add(part)
+        rows = Rows(self.name, parts)
         run = rows.run(checked=False)
         located = locate(self._qrels, run, self._ranking)
         # The scanner notices repeated documents while it judges, unless some are left out of the ranking before.
@@ -284,19 +255,21 @@ class _Reading:
         elif noticed:
             twice = rows.repetition()
         if self._take is not None:
-            lines, taken = sum(part.num_lines for part in parts), self._take(run)
-            return _Piece(run.qids, run.tag, located.rows, lines, num_bytes, None, Seen(), twice, replaced, taken)
-        # A query may go on from one part to the next.
-        together = sum(len(part.queries) for part in parts) - len(run.qids) < len(parts)
-        ordered = together and run.ranks is not None and all(part.ordered for part in parts)
-        # If no document is judged, the documents will tell why.
-        before = self._pieces[-1].seen if self._pieces else None
-        seen = look(Lists.of(run, ordered=ordered), None if len(located.hits.rank) else self._qrels, before)
+            taken = self._take(run)
+        else:
+            # A query may go on from one part to the next.
+            together = sum(len(part.queries) for part in parts) - len(run.qids) < len(parts)
+            ordered = together and run.ranks is not None and all(part.ordered for part in parts)
+            # If no document is judged, the documents will tell why.
+            before = self._pieces[-1].taken if self._pieces else None
+            judgments = None if len(located.hits.rank) else self._qrels
+            seen = look(Lists.of(run, ordered=ordered), judgments, before and before[1])
+            taken = located, seen
         # The texts of judged queries are those of the judgments, held once.
         named = zip(run.qids, located.rows.tolist(), strict=True)
         qids = tuple([qid if row < 0 else self._qrels.qids[row] for qid, row in named])
         num_lines = sum(part.num_lines for part in parts)
-        return _Piece(qids, run.tag, located.rows, num_lines, num_bytes, located, seen, twice, replaced)
+        return _Piece(num_lines, num_bytes, qids, run.tag, located.rows, twice, replaced, taken)
 
     def take_all(self, contents: Iterator[Any], judge: Callable[[Any], _Piece | bytes]) -> None:
         """Judge the contents of pieces, and add them in order.
@@ -322,10 +295,9 @@ class _Reading:
                 self._num_bytes += piece.num_bytes
                 if piece.qids:
                     judged, known = piece.rows[piece.rows >= 0], len(self._unjudged)
-                    others = [] if len(judged) == len(piece.qids) else compress(piece.qids, piece.rows < 0)
+                    others = list(compress(piece.qids, (piece.rows < 0).tolist()))
                     self._unjudged.update(others)
-                    new = len(piece.qids) - len(judged)
-                    self.scattered |= len(self._unjudged) < known + new or bool(self._there[judged].any())
+                    self.scattered |= len(self._unjudged) < known + len(others) or bool(self._there[judged].any())
                     self._there[judged] = True
                     self._qids.append(piece.qids)
                     self._tag = piece.tag
@@ -336,9 +308,7 @@ class _Reading:
         part, error = read_part(text, self._lines + 1, RUN, self.name, by_rank=self._ranking.order == "rank")
         if error is not None:
             raise error
-        return (
-            _Piece((), "", _NO_ROWS, text.count(b"\n"), len(text)) if part is None else self.judged([part], len(text))
-        )
+        return _Piece(text.count(b"\n"), len(text)) if part is None else self.judged([part], len(text))
 
     def take_parts(self, again: Callable[[], Source]) -> bool:
         """Judge a run with scattered queries instead, reading it once per part of its queries.
@@ -366,9 +336,8 @@ class _Reading:
 
     def whole(self, *, complete: bool) -> tuple[JudgedRun, Retrieved]:
         """Combine the pieces; errors as of `taken`."""
-        self.taken()
-        located = [piece.located for piece in self._pieces if piece.located is not None]
-        seen = merged([piece.seen for piece in self._pieces])
+        located, counts = zip(*self.taken(), strict=True)
+        seen = merged(counts)
         qids = tuple(chain.from_iterable(self._qids))
         if self._parted:  # parts do not follow one another
             qids = tuple(dict.fromkeys(qids))
@@ -390,4 +359,4 @@ class _Reading:
             raise no_data(self.name)
         if self._twice is not None:
             raise self._twice
-        return [piece.taken for piece in self._pieces]
+        return [piece.taken for piece in self._pieces if piece.qids]
