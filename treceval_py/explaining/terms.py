@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from treceval_py._types import IntArray
-from treceval_py.data.ids import Ids, decode
+from treceval_py.data.ids import decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking, arrange
 from treceval_py.data.run import Run, joined
@@ -301,19 +301,17 @@ def run_of_query(evaluator: Evaluator, run: AnyRun, qid: str) -> Run:
 
 
 def _query_of(run: Run, qid: str) -> Run:
-    """Return a run with this query alone, without copying the others; an empty run if it lacks the query."""
+    """Return a copy of this query alone, which does not keep the others; an empty run if the run lacks the query."""
     number = run.row_of(qid)
     start, stop = (0, 0) if number is None else run.span(number)
-    cuts = run.docids.offsets[start : stop + 1]
-    first = int(cuts[0])
     return Run.from_columns(
         () if number is None else (qid,),
         np.array([0] if number is None else [0, stop - start], dtype=np.int64),
-        Ids(run.docids.buffer[first : int(cuts[-1])], cuts - first),
-        run.scores[start:stop],
+        run.docids.take(np.arange(start, stop)),
+        run.scores[start:stop].copy(),
         tag=run.tag,
         name=run.name,
-        ranks=None if run.ranks is None else run.ranks[start:stop],
+        ranks=None if run.ranks is None else run.ranks[start:stop].copy(),
     )
 
 
