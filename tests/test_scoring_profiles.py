@@ -23,6 +23,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.errors import MeasureError
+from treceval_py.explaining import arithmetic
 from treceval_py.scan import scanner
 from treceval_py.scoring import CONVENTIONS, PROFILES
 
@@ -487,6 +488,27 @@ class TestMsmarco:
         names = ["nDCG@5", "nDCG(ties=average)@5"]
         found = te.evaluate({"1": {"a": 1, "b": 2, "c": 1}}, run, names, profile="msmarco")
         assert found.mean["nDCG(ties=average)@5"] == found.mean["nDCG@5"]
+
+    @pytest.mark.parametrize(
+        ("lines", "depth", "expected"),
+        [
+            pytest.param("1 c 3\n1 b 4\n1 x 1\n1 a 2\n", 2, 1.0, id="a at rank 2 of 2, and alone of the judged ones"),
+            pytest.param("1 c 3\n1 b 4\n1 x 1\n1 a 2\n", 1, 0.0, id="only x"),
+            pytest.param("1 a 1\n1 x 1\n1 c 2\n", 1, 0.0, id="of equal ranks the last, x"),
+            pytest.param("1 x 1\n1 a 1\n1 c 2\n", 1, 1.0, id="of equal ranks the last, a"),
+        ],
+    )
+    def test_ranks_decide_which_judged_documents_are_within_the_depth(
+        self, lines: str, depth: int, expected: float
+    ) -> None:
+        run = te.read_run(io.BytesIO(lines.encode()), "msmarco")
+        asked = {"1": {"a": 1}}, run, "AP(ties=together)"
+        options: Any = {"profile": "msmarco", "judged_only": True, "depth": depth}
+        assert te.evaluate(*asked, **options).mean["AP(ties=together)"] == expected
+        explained = te.explain(*asked, against="trec_eval", **options).measures[0]
+        assert explained.walks[0].steps[0].mean == expected
+        terms = arithmetic(*asked, "1", **options)
+        assert (terms.value, terms.apart) == (expected, True)
 
     @pytest.mark.parametrize("reader", READERS)
     def test_three_columns_and_trec_s_format_give_the_same(

@@ -25,8 +25,8 @@ from treceval_py.explaining.variants import (
     Variant,
 )
 from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
-from treceval_py.judging.locating import missing_queries
-from treceval_py.judging.reduced import Reduced, numbered, reduced
+from treceval_py.judging.located import Reduced, numbered, reduced
+from treceval_py.judging.locating import assemble, judge_by, missing_queries
 from treceval_py.judging.streaming import Retrieved
 from treceval_py.measuring.probes import values as values_of
 from treceval_py.scoring.evaluation import Evaluator
@@ -187,7 +187,11 @@ class Scorer:
                 return self._judged[kind, known, complete, extra]
         qrels = self.qrels.widened(missing_queries(extra, self.qrels.qids)) if extra else self.qrels
         run = self._reduced.get(kind) or self._reduced[AS_IS].negated(reverse=kind == REVERSED)
-        judged = run.judged(qrels, ranking, complete=complete)
+        if ranking.documents:
+            judged = judge_by(qrels, run.run, ranking, complete=complete)
+        else:
+            located = run.located(qrels, ranking)
+            judged = assemble(qrels, [located], complete=complete, tag=run.run.tag, known=ranking.known)
         if kind == LATE:  # ranks are counted from 2, those of the ideal ranking included
             tied = None if judged.tied is None else Tied(judged.tied.first + 1, judged.tied.last + 1)
             hits, ideal = (hits._replace(rank=hits.rank + 1) for hits in (judged.hits, judged.ideal))

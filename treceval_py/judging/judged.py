@@ -337,6 +337,12 @@ def ratio(numerator: FloatArray | IntArray, denominator: FloatArray | IntArray) 
     return result
 
 
+def nth_of(query: IntArray) -> IntArray:
+    """Return the position of each row in its query, from 1; rows are sorted by query. (N,)."""
+    begins = np.flatnonzero(np.diff(query, prepend=-1))
+    return np.arange(1, len(query) + 1) - np.repeat(begins, np.diff(begins, append=len(query)))
+
+
 def ranked_labels(labels: str, missed: str = "") -> JudgedRun:
     """Return the judged run of one query from its labels in rank order, for worked examples and tests.
 

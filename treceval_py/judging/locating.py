@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 from numbers import Integral
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from treceval_py._types import Data, FloatArray, IntArray
+from treceval_py._types import Data, IntArray
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import Ids, encode, shown
 from treceval_py.data.qrels import Qrels
@@ -28,51 +26,15 @@ from treceval_py.data.ranking import (
     WIDTHS,
     Arranged,
     Ranking,
-    arrange,
     arranged,
-    documents,
-    limit_of,
-    narrowed,
     without_self,
 )
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.data.table import is_nested, parted
 from treceval_py.errors import DataError
-from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, RankedQuery, Tied
+from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, Tied, nth_of
+from treceval_py.judging.located import Located, labelled, limit_if_plain, located_plainly
 from treceval_py.scan import scanner
-
-
-class Located(NamedTuple):
-    """Ranks of the judged documents of a run, or of some of its queries.
-
-    Attributes
-    ----------
-    rows : (Q,) int array
-        The row in the judgments of each of the run's queries; negative for a query without judgments.
-    hits : Hits
-        The judged documents; ``query`` is a row of the judgments. Sorted by rank within a query.
-    num_ret : (Q,) int array
-        The number of documents of each query that count.
-    twice : int or None
-        A row of the run whose document already occurred in the query, if repetitions were checked and found.
-    tied : Tied or None
-        The ranks that hits could have, if the ranking requests them.
-    confidence : (Q, 3) float array or None
-        As in `JudgedRun`, by query of the run, if the ranking requests it.
-    known : Hits or None
-        All judged documents that were retrieved, if some are not among the hits.
-    documents : dict of int to RankedQuery, or None
-        All documents by the query's row in the judgments, if the ranking requests them.
-    """
-
-    rows: IntArray
-    hits: Hits
-    num_ret: IntArray
-    twice: int | None = None
-    tied: Tied | None = None
-    confidence: FloatArray | None = None
-    known: Hits | None = None
-    documents: dict[int, RankedQuery] | None = None
 
 
 def judge(
@@ -172,11 +134,9 @@ def judge_arranged(qrels: Qrels, run: Run, ranking: Ranking) -> tuple[JudgedRun,
 
     Not for rankings by the rank column or of judged documents only, whose ranks are not positions in the order.
     """
-    rows = qrels.rows_of(run.qids)
-    run, ranking = _left(qrels, run, rows, ranking)
-    ordered = arrange(run, ranking, _labels(qrels, run, ranking))
-    located = _located_in_order(qrels, run, rows, ranking, ordered)
-    return assemble(qrels, [located], complete=True, tag=run.tag, known=ranking.known), ordered
+    if ranking.self_hits == "drop":
+        run, ranking = without_self(run), ranking._replace(self_hits="keep")
+    return judge_by(qrels, run, ranking, complete=True), labelled(qrels, run).arranged(ranking)
 
 
 def in_order(
@@ -282,174 +242,21 @@ def _best_of_retrieved(parts: Sequence[Located], place: IntArray) -> Hits:
     query = place[hits.query]
     order = np.lexsort((~hits.rel, query))
     query = query[order]
-    return Hits(query, _nth(query), hits.rel[order])
+    return Hits(query, nth_of(query), hits.rel[order])
 
 
 def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
     """Find the ranks of the judged documents of a run."""
     if ranking.documents:
-        return _with_documents(qrels, run, ranking)
-    rows = qrels.rows_of(run.qids)
+        from treceval_py.judging.documents import ranked_documents
+
+        located = locate(qrels, run, ranking._replace(documents=False))
+        whole = without_self(run) if ranking.self_hits == "drop" else run
+        ordered = labelled(qrels, whole).arranged(ranking._replace(tied=False))
+        return located._replace(documents=ranked_documents(qrels, whole, located.rows, ranking, ordered))
     if limit_if_plain(ranking) is not None:
-        return _located(qrels, run, rows, ranking)
-    run, ranking = _left(qrels, run, rows, ranking)
-    return _located_in_order(qrels, run, rows, ranking, arrange(run, ranking, _labels(qrels, run, ranking)))
-
-
-def _located_in_order(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking, ordered: Arranged) -> Located:
-    """Find the ranks of the judged documents of an arranged run; ``rows`` (Q,) are its queries in the judgments."""
-    by_column = ordered.ranks is not None and not ranking.judged_only
-    depth = None if by_column else ranking.depth
-    located = _located(qrels, ordered.run, rows, Ranking(judged_only=ranking.judged_only, depth=depth))
-    if ranking.pooled and not ranking.judged_only:
-        located = _with_pooled(qrels, ordered, located, limit_of(depth))
-    sure = _confidences(run, ordered, limit_of(ranking.depth)) if ranking.confidence else None
-    located = located._replace(confidence=sure)
-    if ordered.ranks is None and ordered.first is None and ranking.not_positive == "keep":
-        return located
-    if ordered.ranks is not None and ranking.tied and not by_column:
-        return located._replace(tied=Tied(located.hits.rank, located.hits.rank))
-    place = _places(qrels, ordered.run, located)
-    if by_column and ordered.ranks is not None:
-        return _at_ranks(located, ordered, ordered.ranks[place], ranking)
-    if ordered.first is not None and ordered.last is not None:
-        located = located._replace(tied=Tied(ordered.first[place], ordered.last[place]))
-    if ranking.not_positive == "keep":
-        return located
-    return _above_zero(located, narrowed(run.scores[ordered.order[place]], ranking.score_type))
-
-
-def _left(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> tuple[Run, Ranking]:
-    """Remove documents that must be gone before the others are ordered; return the run and the remaining ranking."""
-    if ranking.self_hits == "drop":
-        run, ranking = without_self(run), ranking._replace(self_hits="keep")
-    if ranking.judged_only and (ranking.tied or ranking.confidence or ranking.not_positive == "miss"):
-        # The possible ranks of tied documents, and the highest scores, depend on which documents remain.
-        run, ranking = _judged_part(qrels, run, rows, ranking), ranking._replace(depth=None)
-    return run, ranking
-
-
-def _with_documents(qrels: Qrels, run: Run, ranking: Ranking) -> Located:
-    """Find the ranks of the judged documents, and keep all documents."""
-    from treceval_py.judging.documents import ranked_documents
-
-    located = locate(qrels, run, ranking._replace(documents=False))
-    whole = without_self(run) if ranking.self_hits == "drop" else run
-    ordered = arrange(whole, ranking._replace(tied=False, self_hits="keep"), _labels(qrels, whole, ranking))
-    return located._replace(documents=ranked_documents(qrels, whole, located.rows, ranking, ordered))
-
-
-def _at_ranks(located: Located, ordered: Arranged, ranks: IntArray, ranking: Ranking) -> Located:
-    """Give hits the ranks (H,) of the rank column, down to the ranking's depth."""
-    cut = _cut(located._replace(hits=located.hits._replace(rank=ranks)), ordered, limit_of(ranking.depth))
-    # No two documents have the same rank, so each can only have its own.
-    return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if ranking.tied else cut
-
-
-def _above_zero(located: Located, scores: FloatArray) -> Located:
-    """Remove the hits with a score (H,) of 0 or less, but keep them among the known documents."""
-    above = scores > 0
-    tied = None if located.tied is None else located.tied.where(above)
-    return located._replace(hits=located.hits.where(above), tied=tied, known=located.hits)
-
-
-def _labels(qrels: Qrels, run: Run, ranking: Ranking) -> IntArray | None:
-    """Return the labels of a run's rows, 0 without a judgment, if the ranking requests them."""
-    if ranking.ties != "worst" or ranking.order != "score":
-        return None
-    labels = np.zeros(len(run.docids), dtype=np.int64)
-    rows, rels = rows_of_judged(qrels, run)
-    labels[rows] = rels
-    return labels
-
-
-def rows_of_judged(qrels: Qrels, run: Run) -> tuple[IntArray, IntArray]:
-    """Return the rows of a run's judged documents, and their judgments. (H,) each."""
-    by_line = run.having(run.docids, -np.arange(len(run.docids), dtype=np.float64))
-    located = _located(qrels, by_line, qrels.rows_of(run.qids), PLAIN)
-    return _places(qrels, run, located), located.hits.rel
-
-
-def _with_pooled(qrels: Qrels, ordered: Arranged, located: Located, limit: int) -> Located:
-    """Add the documents that are judged only for other queries, with the judgment -1."""
-    run, rows = ordered.run, located.rows
-    known = np.array([docid in qrels.pool for docid in run.docids.raw()], dtype=bool)[ordered.order]
-    query = np.repeat(np.arange(len(rows)), np.diff(run.offsets))
-    rank = np.arange(len(query)) - run.offsets[query] + 1
-    known &= (rank <= limit) & (rows[query] >= 0)
-    known[_places(qrels, run, located)] = False
-    more = Hits(rows[query[known]], rank[known], np.full(int(known.sum()), -1, dtype=np.int64))
-    hits = Hits.concatenate([located.hits, more])
-    order = np.lexsort((hits.rank, hits.query))
-    return located._replace(hits=Hits(*(column[order] for column in hits)))
-
-
-def _places(qrels: Qrels, run: Run, located: Located) -> IntArray:
-    """Return the position of each hit among all documents by query and rank. (H,)."""
-    query = np.full(len(qrels), -1, dtype=np.int64)
-    query[located.rows[located.rows >= 0]] = np.flatnonzero(located.rows >= 0)
-    places: IntArray = run.offsets[query[located.hits.query]] + located.hits.rank - 1
-    return places
-
-
-def _confidences(run: Run, ordered: Arranged, limit: int) -> FloatArray:
-    """Return each query's highest score, standard deviation of scores, and difference of the two highest. (Q, 3)."""
-    scores = run.scores if ordered.ranks is not None else run.scores[ordered.order]
-    sure = np.zeros((len(run.qids), 3))
-    for query, (start, stop) in enumerate(pairwise(run.offsets.tolist())):
-        best = np.sort(scores[start : min(stop, start + limit)])[::-1]
-        if len(best):
-            sure[query] = best[0], best.std(), best[0] - best[1] if len(best) > 1 else 0.0
-    return sure
-
-
-def _cut(located: Located, ordered: Arranged, limit: int) -> Located:
-    """Remove documents below a rank of the rank column."""
-    ranks = ordered.ranks if ordered.ranks is not None else np.zeros(0, dtype=np.int64)
-    within = np.concatenate([[0], np.cumsum(ranks <= limit)])
-    offsets = ordered.run.offsets
-    num_ret = np.where(located.rows >= 0, within[offsets[1:]] - within[offsets[:-1]], 0)
-    return located._replace(hits=located.hits.where(located.hits.rank <= limit), num_ret=num_ret)
-
-
-def _judged_part(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Run:
-    """Return the judged documents of a run within the depth."""
-    limit = limit_of(ranking.depth)
-    ordered = arrange(run, ranking._replace(tied=False), _labels(qrels, run, ranking))
-    keep = np.zeros(len(run.docids), dtype=bool)
-    for number, row in enumerate(rows.tolist()):
-        start, stop = run.span(number)
-        places = ordered.order[start : min(stop, start + limit)]
-        judged = {} if row < 0 else qrels.judgments(row)
-        keep[places] = [judged.get(docid, -1) >= 0 for docid in run.docids.take(places).raw()]
-    return run.where(keep)
-
-
-def _located(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Located:
-    """Find ranks by score, ties by descending id; ``rows`` (Q,) are the queries in the judgments."""
-    limit = limit_of(ranking.depth)
-    compiled = scanner()
-    if compiled is not None:
-        of_run = run.docids.buffer, run.docids.offsets, run.scores, run.offsets, rows
-        of_judgments = qrels.docids.buffer, qrels.docids.offsets, qrels.offsets, qrels.rels
-        narrow = ranking.score_type == FLOAT32
-        *hits, num_ret, twice = compiled.judge(*of_run, *of_judgments, narrow, limit, ranking.judged_only)
-        return Located(rows, Hits(*hits), num_ret, twice if twice >= 0 else None)
-    tables: list[Hits] = []
-    num_ret = np.zeros(len(rows), dtype=np.int64)
-    for query, row in enumerate(rows.tolist()):
-        if row < 0:
-            continue
-        docids, scores = documents(run, query, ranking.score_type)
-        rank, rel, num_ret[query] = _judge_documents(docids, scores, qrels.judgments(row), limit, ranking.judged_only)
-        tables.append(Hits(np.full(len(rank), row, dtype=np.int64), rank, rel))
-    return Located(rows, Hits.concatenate(tables), num_ret)
-
-
-@lru_cache(maxsize=64)
-def limit_if_plain(ranking: Ranking) -> int | None:
-    """Return the number of documents of a query that count; None if the ranking needs a table of all documents."""
-    return limit_of(ranking.depth) if ranking.plain else None
+        return located_plainly(qrels, run, ranking)
+    return labelled(qrels, run).located(qrels, ranking)
 
 
 def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, ranking: Ranking = PLAIN) -> JudgedGroups:
@@ -485,60 +292,20 @@ def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, ran
     shown_at = np.zeros_like(rank_of)
     shown_at[labelled] = rank_of[labelled]
     if ranking.judged_only:
-        hits = hits._replace(rank=_nth(hits.query))
+        hits = hits._replace(rank=nth_of(hits.query))
         counts = np.bincount(hits.query, minlength=len(every)).astype(np.int64)
         labelled = labelled[rank_of[labelled] > 0]
         of_query_at = np.searchsorted(starts, labelled, side="right")
         labelled = labelled[np.lexsort((rank_of[labelled], of_query_at))]
-        shown_at[labelled] = _nth(np.sort(of_query_at))
+        shown_at[labelled] = nth_of(np.sort(of_query_at))
     best = np.lexsort((~rel, group))
-    ideal = Hits(group, _nth(group), rel[best])
+    ideal = Hits(group, nth_of(group), rel[best])
     rankings = JudgedRun(tuple([qids[number] for number in of_group.tolist()]), hits, ideal, counts, run.tag)
     order = np.lexsort((group, place))
     columns = query, group, numbers[place], shown_at[place], rel
     return JudgedGroups(tuple(qids), of_group, rankings, GroupJudgments(*(column[order] for column in columns)))
 
 
-def _nth(groups: IntArray) -> IntArray:
-    """Return the position of each row in its group, from 1; rows are sorted by group. (N,)."""
-    return np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
-
-
 def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:
     """Return the queries of ``judged`` that ``retrieved`` lacks, in byte order."""
     return sorted(set(judged).difference(retrieved), key=encode)
-
-
-def _judge_documents(
-    docids: Sequence[bytes],
-    scores: FloatArray,
-    judgments: dict[bytes, int],
-    limit: int,
-    judged_only: bool,
-) -> tuple[IntArray, IntArray, int]:
-    """Return rank and rel of the judged documents in rank order, and the number of documents retrieved."""
-    pairs = [(row, rel) for row, rel in enumerate(map(judgments.get, docids)) if rel is not None]
-    rows, rels = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    ranks = _ranks(docids, scores, rows)
-    order = np.argsort(ranks)
-    ranks, rels = ranks[order], rels[order]
-    within = ranks <= limit
-    ranks, rels = ranks[within], rels[within]
-    if not judged_only:
-        return ranks, rels, min(limit, len(docids))
-    rels = rels[rels >= 0]
-    return np.arange(1, len(rels) + 1), rels, len(rels)
-
-
-def _ranks(docids: Sequence[bytes], scores: FloatArray, rows: IntArray) -> IntArray:
-    """Return the ranks of some documents: 1 + the number of documents above, found without sorting these."""
-    sought = scores[rows]
-    ascending = np.sort(scores)
-    after = np.searchsorted(ascending, sought, side="right")
-    ranks: IntArray = len(scores) - after + 1
-    tied = after - np.searchsorted(ascending, sought, side="left") > 1
-    for score in np.unique(sought[tied]):
-        ids = sorted([docids[row] for row in np.flatnonzero(scores == score).tolist()])
-        for at in np.flatnonzero(sought == score).tolist():
-            ranks[at] += len(ids) - bisect_right(ids, docids[rows[at]])
-    return ranks

@@ -29,7 +29,8 @@ from treceval_py.io.lines import no_data
 from treceval_py.io.rows import Part, Repetition, Rows, parts_of, read_part, scanned
 from treceval_py.io.source import Watch, at_line, blocks, kept, name_of
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.judging.locating import Located, assemble, judge_by, limit_if_plain, locate
+from treceval_py.judging.located import Located, limit_if_plain
+from treceval_py.judging.locating import assemble, judge_by, locate
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
 

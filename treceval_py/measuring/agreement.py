@@ -8,9 +8,8 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.judging.judged import Hits, JudgedRun, ratio
+from treceval_py.judging.judged import Hits, JudgedRun, nth_of, ratio
 from treceval_py.measuring.cutting import cut_at
-from treceval_py.measuring.gains import nth_of
 
 DEPTH = 1000
 """Depth to which the script of Compatibility's authors compares rankings."""

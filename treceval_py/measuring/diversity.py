@@ -23,8 +23,8 @@ from itertools import pairwise
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.judging.judged import GroupJudgments, JudgedGroups, ratio
-from treceval_py.measuring.gains import Gained, discounts, nth_of, powers
+from treceval_py.judging.judged import GroupJudgments, JudgedGroups, nth_of, ratio
+from treceval_py.measuring.gains import Gained, discounts, powers
 
 Discounts = Callable[[IntArray], FloatArray | IntArray]
 

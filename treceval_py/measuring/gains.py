@@ -16,7 +16,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
+from treceval_py.judging.judged import Hits, JudgedRun, Tied, nth_of, ratio
 from treceval_py.measuring.parameters import MOST_MAX_REL, Gains
 
 GainMap = Mapping[int, float] | None
@@ -37,11 +37,6 @@ class Gained(NamedTuple):
         if rows.all():
             return self
         return Gained(self.query[rows], self.rank[rows], self.gain[rows])
-
-
-def nth_of(groups: IntArray) -> IntArray:
-    """Return the position of each row in its group (N,), from 1; rows are sorted by group."""
-    return np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
 
 
 def too_high(judgment: int, limited: str) -> EvaluationError:

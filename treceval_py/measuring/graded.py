@@ -6,9 +6,9 @@ import numpy as np
 
 from treceval_py._types import FloatArray
 from treceval_py.errors import EvaluationError
-from treceval_py.judging.judged import Hits, JudgedRun, ratio
+from treceval_py.judging.judged import Hits, JudgedRun, nth_of, ratio
 from treceval_py.measuring.cascade import in_rank_order
-from treceval_py.measuring.gains import GainMap, check_scale, gain_of, nth_of
+from treceval_py.measuring.gains import GainMap, check_scale, gain_of
 
 
 def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | None = None, max_rel: int) -> FloatArray:

@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
+from treceval_py.judging.judged import Hits, JudgedRun, Tied, nth_of, ratio
 from treceval_py.measuring.cascade import stopping
 from treceval_py.measuring.facts import Sums
 from treceval_py.measuring.gains import gain_of
 from treceval_py.measuring.probes import parameter, rank_weights, shares, values, with_fixed_ideal
 from treceval_py.measuring.registry import Measure
-from treceval_py.ranges.groups import MOST_CELLS, Groups, groups_of, nth_of, portions, rectangle
+from treceval_py.ranges.groups import MOST_CELLS, Groups, groups_of, portions, rectangle
 
 MOST_ORDERS = 1000
 """Most distinct orders of a query that are tried."""
@@ -114,7 +114,7 @@ def expected_values(judged: JudgedRun, measure: Measure, key: FloatArray, depth:
 def _additive(case: _Case) -> FloatArray | None:
     judged, hits, (first, last), deepest = case.judged, case.hits, case.tied, case.deepest
     if parameter(case.measure, "ideal") == "retrieved":  # as the ideal of all judged documents, it stays fixed
-        ideal = Hits(hits.query, nth_of(hits.query) + 1, hits.rel[np.lexsort((-hits.rel, hits.query))])
+        ideal = Hits(hits.query, nth_of(hits.query), hits.rel[np.lexsort((-hits.rel, hits.query))])
         judged = JudgedRun(judged.qids, hits, ideal, judged.num_ret, judged.tag, judged.tied)
         case = case._replace(judged=judged, measure=with_fixed_ideal(case.measure))
     worth = shares(case.measure, hits.rel, deepest)
@@ -285,7 +285,7 @@ def _expected_reciprocal_rank(case: _Case) -> FloatArray | None:
     rows = np.flatnonzero((number > 0) & (inside > 0))
     for portion in portions(np.maximum(inside, number)[rows]):
         some = np.sort(rows[portion])
-        q = 1.0 - rectangle(some, by_group, nth_of(by_group), int(number[some].max()), stops[counted])
+        q = 1.0 - rectangle(some, by_group, nth_of(by_group) - 1, int(number[some].max()), stops[counted])
         passed = _symmetric_means(q, number[some], groups.size[some], int(inside[some].max()))
         place = np.arange(1, passed.shape[1])
         stopped = (passed[:, :-1] - passed[:, 1:]) / (groups.first[some][:, None] + place - 1)

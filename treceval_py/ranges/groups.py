@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.judging.judged import Hits, JudgedRun, Tied
+from treceval_py.judging.judged import Hits, JudgedRun, Tied, nth_of
 from treceval_py.measuring.facts import Promotes
 from treceval_py.measuring.probes import parameter
 from treceval_py.measuring.registry import Measure
@@ -47,7 +47,7 @@ class Groups(NamedTuple):
     def above(self, counts: IntArray) -> IntArray:
         """Add up the values of the ties of the same query above each tie (G,). Returns (G,)."""
         before = np.cumsum(counts) - counts
-        above: IntArray = before - before[np.arange(len(before)) - nth_of(self.query)]
+        above: IntArray = before - before[np.arange(1, len(before) + 1) - nth_of(self.query)]
         return above
 
     def inside(self, limit: int | IntArray) -> IntArray:
@@ -75,12 +75,6 @@ def of_relevant(judged: JudgedRun) -> JudgedRun:
         return JudgedRun(judged.qids, hits, ideal, judged.num_ret, judged.tag, tied)
 
     return judged.once("relevant", make)
-
-
-def nth_of(query: IntArray) -> IntArray:
-    """Return the number of rows of the same query above each row of a table sorted by query. (N,)."""
-    begins = np.flatnonzero(np.diff(query, prepend=-1))
-    return np.arange(len(query)) - np.repeat(begins, np.diff(begins, append=len(query)))
 
 
 def groups_of(hits: Hits, tied: Tied) -> Groups:

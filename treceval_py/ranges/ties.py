@@ -15,13 +15,13 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.data.ranking import limit_of
 from treceval_py.errors import EvaluationError, MeasureError, brief
-from treceval_py.judging.judged import Hits, JudgedRun, Tied
+from treceval_py.judging.judged import Hits, JudgedRun, Tied, nth_of
 from treceval_py.measuring.facts import Promotes
 from treceval_py.measuring.gains import gain_of
 from treceval_py.measuring.probes import parameter, values
 from treceval_py.measuring.registry import Measure
 from treceval_py.ranges.expected import expected_values
-from treceval_py.ranges.groups import groups_of, nth_of, of_relevant, relevant_alone
+from treceval_py.ranges.groups import groups_of, of_relevant, relevant_alone
 
 ROUNDING = 1e-12
 """Values with a smaller relative difference are considered equal; their sums were added in another order."""
@@ -299,7 +299,7 @@ def _extremes_of_shares(judged: JudgedRun, measure: Measure, depth: int | None) 
     judged = JudgedRun(judged.qids, hits, judged.ideal, judged.num_ret, judged.tag, tied)
     rows = np.flatnonzero((tied.first <= last_rank) & (tied.last > last_rank))
     query, first = hits.query[rows], tied.first[rows]
-    nth = nth_of(query)
+    nth = nth_of(query) - 1
     count = judged.count(query)
     outside, inside = np.zeros_like(count), np.zeros_like(count)
     outside[query], inside[query] = tied.last[rows] - last_rank, last_rank - first + 1

@@ -17,14 +17,14 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import EvaluationError, MeasureError, brief
-from treceval_py.judging.judged import Hits, JudgedRun, ratio
+from treceval_py.judging.judged import Hits, JudgedRun, nth_of, ratio
 from treceval_py.measuring.counts import share_judged
 from treceval_py.measuring.facts import Labels
 from treceval_py.measuring.gains import gain_of
 from treceval_py.measuring.parameters import PARAMETERS
 from treceval_py.measuring.probes import parameter, rank_weights, shares, values, with_fixed_ideal
 from treceval_py.measuring.registry import Measure
-from treceval_py.ranges.groups import nth_of, of_relevant, portions, rectangle, relevant_alone
+from treceval_py.ranges.groups import of_relevant, portions, rectangle, relevant_alone
 
 MOST_STEPS = 100
 """Most iterations for the highest nDCG; about five are needed."""
@@ -120,7 +120,7 @@ class _Case(NamedTuple):
         keys = np.concatenate([ideal.query, more]) << bits | (highest - best)
         keys.sort()
         query = keys >> bits
-        best_ranking = Hits(query, nth_of(query) + 1, highest - (keys & highest))
+        best_ranking = Hits(query, nth_of(query), highest - (keys & highest))
         return JudgedRun(self.judged.qids, hits, best_ranking, self.judged.num_ret, self.judged.tag)
 
 
