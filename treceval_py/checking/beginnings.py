@@ -11,7 +11,7 @@ from itertools import chain
 from treceval_py._types import Source
 from treceval_py.checking.findings import Collector
 from treceval_py.io.formats import encoding_of, format_of, is_text, sight_of
-from treceval_py.io.source import BYTE_ORDER_MARK, pieces, stream_of
+from treceval_py.io.source import BYTE_ORDER_MARK, PACKED_BEGINS, pieces, stream_of
 
 HEAD = 1 << 16
 """Bytes at the beginning of a file from which its encoding and kind are recognised."""
@@ -26,10 +26,7 @@ _ONE_LINE = re.compile(
 _BINARY = (
     (b"PK\x03\x04", "a zip archive"),
     (b"PK\x05\x06", "an empty zip archive"),
-    (b"\x1f\x8b", "gzip within a compressed file"),
-    (b"BZh", "bzip2 within a compressed file"),
-    (b"\xfd7zXZ\x00", "xz within a compressed file"),
-    (b"\x28\xb5\x2f\xfd", "zstd within a compressed file"),
+    *((magic, f"{kind} within a compressed file") for magic, kind in PACKED_BEGINS.items()),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),
     (b"%PDF", "a PDF document"),

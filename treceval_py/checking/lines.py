@@ -284,8 +284,9 @@ class _Careful:
             self._tell(Sign("R111", mismatch, "A run has one tag: were two runs joined into one file?"), at, line, 5)
 
     def _tell(self, fault: Sign, at: int, line: bytes = b"", field: int = 0) -> None:
-        column = column_of(line, field) if self._collector.room(fault.code) else 0
-        self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
+        if self._collector.room(fault.code):
+            column = column_of(line, field)
+            self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
 
 
 _SPACED = "Write it without: trec_eval and others split lines at spaces, too."

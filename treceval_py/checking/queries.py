@@ -137,7 +137,6 @@ class QueryChecks:
         same = values is None or bool(values[first] == values[row])
         code = "R120" if same else "R121"
         if not self._collector.room(code):
-            self._collector.count(code)
             return
         again = f"document {lists.document(row)} is listed again in query {lists.name(number)}"
         before = f"first on line {lists.line(first)}"

@@ -31,6 +31,7 @@ from treceval_py.data.table import (
     FORMS,
     READERS,
     Columns,
+    Grouping,
     Kind,
     check_unique,
     from_flat,
@@ -101,7 +102,7 @@ def _scanned(
     values, ranks = rows.values, rows.values if by_rank else rows.ranks
     if not len(values) or (values.dtype.kind != "i" if by_rank or kind == "judgments" else np.isnan(values).any()):
         return None
-    columns = grouped(qids, np.repeat(rows.queries, np.diff(rows.starts)), rows.docids, kind)
+    columns = grouped(qids, rows.queries, np.diff(rows.starts), rows.docids, kind)
     return _in_order(columns, -values if by_rank else values, ranks)
 
 
@@ -383,7 +384,7 @@ def _grouped(
     return _in_order(from_flat(queries, documents, kind), column, ranks)
 
 
-def _in_order(columns: tuple[list[str], IntArray, Ids, IntArray | None], values: Any, ranks: Any) -> Columns:
+def _in_order(columns: Grouping, values: Any, ranks: Any) -> Columns:
     """Add values and ranks of rows to their columns by query, in the same order."""
     qids, offsets, docids, order = columns
     if order is not None:

@@ -8,18 +8,17 @@ field begins with ``#``, are skipped but counted. Every other line must fit the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from operator import ne
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py._types import FloatArray, IntArray
 from treceval_py.data.columns import Layout
 from treceval_py.data.ids import quoted
 from treceval_py.errors import InputError
-from treceval_py.io.source import name_of, numbered
 
 if TYPE_CHECKING:
     from treceval_py.diagnosis.sign import Sign
@@ -117,33 +116,6 @@ class Block(NamedTuple):
         return self.lines[row] == 1 and not re.search(rb"[0-9]", fields)
 
 
-def read_blocks(source: Source, layout: Layout) -> Iterator[Block]:
-    """Yield the data lines of a source as blocks of columns, one column per field of the layout.
-
-    Parameters
-    ----------
-    source : str, path or binary file
-        The source.
-    layout : Layout
-        The format.
-
-    Raises
-    ------
-    InputError
-        A line has the wrong number of fields, there is no data line, or the source cannot be read.
-    """
-    name, empty = name_of(source), True
-    for first, text in numbered(source, columns=True):
-        block, error = read_block(bytes(text), first, layout, name)
-        if block.lines:
-            empty = False
-            yield block
-        if error is not None:  # only now, so that errors further up are reported first
-            raise error
-    if empty:
-        raise no_data(name)
-
-
 def no_data(name: str) -> InputError:
     """Return the error for a file without data lines."""
     return InputError("no data lines, only comments or blank lines", "Is it the right file?", file=name)
@@ -159,7 +131,7 @@ def read_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Bloc
     first : int
         The number of the first line.
     layout : Layout
-        As for `read_blocks`.
+        The format.
     name : str
         The name of the file in messages.
     """
