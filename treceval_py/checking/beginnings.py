@@ -33,10 +33,7 @@ _BINARY = (
     (b"{\\rtf", "an RTF document"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Word or Excel document"),
     (b"\x93NUMPY", "a NumPy array"),
-    (b"\x80\x02", "a Python pickle"),
-    (b"\x80\x03", "a Python pickle"),
-    (b"\x80\x04", "a Python pickle"),
-    (b"\x80\x05", "a Python pickle"),
+    *((bytes([0x80, protocol]), "a Python pickle") for protocol in range(2, 6)),
     (b"\x89HDF", "an HDF5 file"),
     (b"ARROW1", "an Arrow file"),
     (b"SQLite format 3\x00", "an SQLite database"),
@@ -99,10 +96,7 @@ def are_line_ends(text: bytes) -> bool:
 
 
 _ABOUT_BINARY = {
-    "a zip archive": "Unpack it first.",
-    "a 7-Zip archive": "Unpack it first.",
-    "a RAR archive": "Unpack it first.",
-    "a tar archive": "Unpack it first.",
+    **dict.fromkeys(("a zip archive", "a 7-Zip archive", "a RAR archive", "a tar archive"), "Unpack it first."),
     "gzip within a compressed file": "Unpack it once.",
     "an Excel workbook": "Save the sheet as text, separated by tabs.",
     "a NumPy array": "Load it with numpy and use Run.from_arrays.",

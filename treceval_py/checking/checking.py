@@ -262,7 +262,7 @@ class _Check:
         if rows is None or kind is None:
             return None
         apart = self._collector.empty()
-        shape = self._examined(chain([rows], lines), apart)
+        shape = self._examined(chain([rows], lines), kind, apart)
         if not shape.scattered:
             self._collector.take(apart)
         elif kind.rel is not None:
@@ -273,7 +273,7 @@ class _Check:
             repetitions.finish()
         else:
             self._collector.take(apart, only=INTERLEAVED)
-            shape = self._examined(grouped(again, kind), self._collector)._replace(scattered=True)
+            shape = self._examined(grouped(again, kind), kind, self._collector)._replace(scattered=True)
         if self._swapped:
             self._collector.drop(OF_SWAPPED)
         return shape
@@ -296,15 +296,13 @@ class _Check:
                 self._over = True
                 return
 
-    def _examined(self, every: Iterable[QueryLines], collector: Collector) -> Shape:
-        if self._kind is None:
-            raise AssertionError("lines were read, so their kind is known")
-        checks: JudgmentChecks | QueryChecks = QueryChecks(self._kind, collector)
-        if self._kind.rel is not None:
-            checks = JudgmentChecks(self._kind, collector, scale=self._scale)
+    def _examined(self, every: Iterable[QueryLines], kind: Kind, collector: Collector) -> Shape:
+        checks: JudgmentChecks | QueryChecks = QueryChecks(kind, collector)
+        if kind.rel is not None:
+            checks = JudgmentChecks(kind, collector, scale=self._scale)
         together = None
-        if self._qrels is not None and self._kind.name != "qrels":
-            together = Together(self._qrels, self._kind, collector)
+        if self._qrels is not None and kind.name != "qrels":
+            together = Together(self._qrels, kind, collector)
         for rows in every:
             checks.take(rows)
             if together is not None:

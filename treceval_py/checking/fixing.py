@@ -149,17 +149,13 @@ class _Fixing:
         self._marked = False  # whether byte-order marks were removed
         self._ranked = Tally()
 
-    def _chunks(self, source: Source, collector: Collector | None = None) -> Iterator[Chunk]:
+    def _chunks(self, source: Source) -> Iterator[Chunk]:
         """Yield the text of the file; raise if it cannot be read to its end."""
-        if collector is None:
-            collector = Collector(self._name, most=1, select=(*ENDS, *DECODED))
-        begun = False
-        for first, raw in chunks(source, collector):
-            text = raw
-            if not begun:
-                text, begun = self._without_marks(raw)
+        self._reading, begun = Collector(self._name, most=1, select=(*ENDS, *DECODED)), False
+        for first, raw in chunks(source, self._reading):
+            text, begun = (raw, True) if begun else self._without_marks(raw)
             yield Chunk(first, text)
-        for finding in collector.sorted():
+        for finding in self._reading.sorted():
             if finding.code in ENDS:
                 raise InputError(finding.what, finding.todo, file=self._name, line=finding.line or None)
         if not begun:
@@ -220,9 +216,8 @@ class _Fixing:
 
     def write(self, source: Source, target: BinaryIO, edits: _Edits | None) -> Fixed:
         """Write the copy; without edits, the changes are found in each chunk."""
-        collector = Collector(self._name, most=1, select=(*ENDS, *DECODED))
         tally, lines_in, lines_out = Tally(), 0, 0
-        for chunk in self._chunks(source, collector):
+        for chunk in self._chunks(source):
             text, lines = tidied(chunk.text, chunk.first, self._kind, tally)
             changed = (self._edits_of(text, lines) if edits is None else edits).within(lines)
             if changed:
@@ -231,7 +226,7 @@ class _Fixing:
             lines_in = chunk.first - 1 + chunk.text.count(b"\n")
             lines_out += text.count(b"\n")
         # Reading does not repair a carriage return within a line.
-        whole = {finding.code for finding in collector.sorted() if finding.code != "F008" or not finding.line}
+        whole = {finding.code for finding in self._reading.sorted() if finding.code != "F008" or not finding.line}
         whole |= {"F003"} if self._marked else set()
         decoded = [sentence for code, sentence in DECODED.items() if code in whole]
         return Fixed((*decoded, *tally.sentences(), *self._ranked.sentences()), lines_in, lines_out)

@@ -7,6 +7,7 @@ together.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 
@@ -49,10 +50,8 @@ class JudgmentChecks:
     """
 
     def __init__(self, kind: Kind, collector: Collector, *, scale: tuple[int, int] | None = None) -> None:
-        if kind.rel is None:
-            raise ValueError(f"{kind.what} has no labels")
         self._kind = kind
-        self._rel_field = kind.rel
+        self._rel_field = cast("int", kind.rel)
         self._collector = collector
         self._scale = scale
         self._first_line: dict[bytes, int] = {}
@@ -73,9 +72,7 @@ class JudgmentChecks:
 
     def take(self, rows: QueryLines) -> None:
         """Check the judgments of a chunk."""
-        rels = rows.rels
-        if rels is None:
-            raise ValueError("rows without labels")
+        rels = cast("IntArray", rows.rels)
         if not len(rels):
             return
         self._documents += len(rels)

@@ -118,9 +118,7 @@ class ListedRun:
         self.scores.extend(part.scores)
         self.tag = decode(part.tag)
         if not part.ordered:
-            rows = Rows(self.name)
-            rows.add(part)
-            clashing, turned = _clashes(rows.run(checked=False))
+            clashing, turned = _clashes(Rows(self.name, [part]).run(checked=False))
             self.contradicting |= clashing
             self.reversed = self.reversed and turned
 

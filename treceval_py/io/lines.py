@@ -56,15 +56,13 @@ class Block(NamedTuple):
     def integers(self, field: int, kind: str) -> IntArray:
         """Return a field as int64."""
         values = self.whole_numbers(field)
-        if values is not None:
-            return values
-        from treceval_py.diagnosis.columns import is_whole
-        from treceval_py.diagnosis.lines import about_label, about_rank
+        if values is None:
+            from treceval_py.diagnosis.columns import is_whole
+            from treceval_py.diagnosis.lines import about_label, about_rank
 
-        for row, text in enumerate(self.columns[field]):
-            if not is_whole(text):
-                self._refuse_field(row, about_rank(text, alone=True) if kind == "rank" else about_label(text, kind))
-        raise AssertionError("a column that int() refuses has a field that is not an integer")
+            row, text = next((row, text) for row, text in enumerate(self.columns[field]) if not is_whole(text))
+            self._refuse_field(row, about_rank(text, alone=True) if kind == "rank" else about_label(text, kind))
+        return values
 
     def whole_numbers(self, field: int) -> IntArray | None:
         """Return a field as int64, or None if some values are not whole numbers."""
@@ -83,12 +81,11 @@ class Block(NamedTuple):
     def ranks(self, field: int) -> IntArray:
         """Return a field as int64, with every value a rank from 1."""
         values = self.whole_numbers(field)
-        if values is not None and (values >= 1).all():
-            return values
-        for row, text in enumerate(self.columns[field]):
-            if not re.fullmatch(rb"\+?0*[1-9]\d{0,17}", text):
-                self.refuse(row, f"rank {quoted(text)} is not a whole number from 1 on", "Ranks begin at 1.")
-        raise AssertionError("some field of a column with invalid ranks is not a valid rank")
+        if values is None or (values < 1).any():
+            rank = re.compile(rb"\+?0*[1-9]\d{0,17}")
+            row, text = next((row, text) for row, text in enumerate(self.columns[field]) if not rank.fullmatch(text))
+            self.refuse(row, f"rank {quoted(text)} is not a whole number from 1 on", "Ranks begin at 1.")
+        return values
 
     def refuse(self, row: int, problem: str, todo: str) -> NoReturn:
         """Raise an error that names the file and the line of a row."""
