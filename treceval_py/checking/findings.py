@@ -84,12 +84,7 @@ class Collector:
     """
 
     def __init__(
-        self,
-        file: str,
-        *,
-        most: int = 100,
-        select: Collection[str] = (),
-        ignore: Collection[str] = (),
+        self, file: str, *, most: int = 100, select: Collection[str] = (), ignore: Collection[str] = ()
     ) -> None:
         self.file = file
         self.counts: Counter[str] = Counter()

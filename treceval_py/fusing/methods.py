@@ -135,10 +135,7 @@ METHODS: dict[str, Method] = {
     "weighted": Method("Σ w s", _total, weighted=True, zero=True),
     "isr": Method("h · Σ 1 / r²", _mnz, lambda ranks, _: 1 / ranks**2),
     "rbc": Method(
-        "Σ w (1 − φ) φ^(r − 1)",
-        _total,
-        lambda ranks, by: (1 - by.rbc_phi) * by.rbc_phi ** (ranks - 1),
-        weighted=True,
+        "Σ w (1 − φ) φ^(r − 1)", _total, lambda ranks, by: (1 - by.rbc_phi) * by.rbc_phi ** (ranks - 1), weighted=True
     ),
     "borda": Method(
         "Σ w (c − r + 1), in a list without it (c − n + 1) / 2",

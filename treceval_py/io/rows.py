@@ -182,11 +182,7 @@ def part_of(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[P
 
 
 def parts_of(
-    source: Source,
-    layout: Layout,
-    name: str | None = None,
-    threads: int | None = 1,
-    part_of: PartReader = part_of,
+    source: Source, layout: Layout, name: str | None = None, threads: int | None = 1, part_of: PartReader = part_of
 ) -> Iterator[Part]:
     """Yield the rows of a source, block by block.
 
