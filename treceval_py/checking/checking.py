@@ -192,9 +192,8 @@ def _refuse_numbers(most: object, scale: object) -> None:
         wrong = f"most is {most!r}, which is not a number of findings"
         raise EvaluationError(wrong, "Give a whole number from 1, or 0 to keep all.")
     labels = list(scale) if isinstance(scale, (tuple, list)) else []
-    if scale is not None and (
-        len(labels) != 2 or not all(isinstance(each, Integral) for each in labels) or labels[0] > labels[1]
-    ):
+    sound = len(labels) == 2 and all(isinstance(label, Integral) for label in labels) and labels[0] <= labels[1]
+    if scale is not None and not sound:
         wrong = f"scale is {scale!r}, not the lowest and the highest label"
         raise EvaluationError(wrong, "Give two whole numbers, such as (0, 3).")
 

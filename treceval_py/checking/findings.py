@@ -57,9 +57,8 @@ class Finding(NamedTuple):
 
     def __str__(self) -> str:
         """Return ``file:line:column: severity code: what. todo`` on one line."""
-        return visible(
-            f"{self.place}: {self.severity} {self.code}: {self.what}." + (f" {self.todo}" if self.todo else "")
-        )
+        todo = f" {self.todo}" if self.todo else ""
+        return visible(f"{self.place}: {self.severity} {self.code}: {self.what}.{todo}")
 
 
 class Collector:

@@ -25,7 +25,18 @@ import numpy as np
 
 from treceval_py._types import IntArray
 from treceval_py.data.arrow import batches_of, joined
-from treceval_py.data.columns import DOCUMENT, GROUP, JUDGMENT, QUERY, RANK, SCORE, Field, column_of, needed
+from treceval_py.data.columns import (
+    DOCUMENT,
+    GROUP,
+    JUDGMENT,
+    QUERY,
+    RANK,
+    SCORE,
+    Field,
+    column_of,
+    needed,
+    others_there,
+)
 from treceval_py.data.ids import Ids, shown
 from treceval_py.data.table import (
     FORMS,
@@ -248,11 +259,8 @@ class _Table(NamedTuple):
             return needed(self.names, field, self.word, within=self.within)
         if list(self.names).count(wanted) == 1:
             return wanted
-        has = f"{self.word}s are: {', '.join(shown(name) for name in self.names[:8])}"
-        fault = (
-            f"{self.within}no {self.word} {shown(wanted)}; {'their' if self.within.endswith('have ') else 'its'} {has}"
-        )
-        raise DataError(fault, "Name another one.")
+        has = others_there(self.names, self.word, self.within)
+        raise DataError(f"{self.within}no {self.word} {shown(wanted)}; {has}", "Name another one.")
 
 
 def _table_of(given: object, kind: str) -> _Table | None:
@@ -290,10 +298,8 @@ _NOUNS = {"judgments": "judgments", "run": "a run", "groups": "groups of queries
 
 def _listed(column: Any) -> list[Any]:
     if isinstance(column, (str, bytes, Mapping)) or not isinstance(column, Iterable):
-        todo = "Give a list or an array for each column" + (
-            ", or the DataFrame itself." if isinstance(column, Mapping) else "."
-        )
-        raise DataError(f"a column is {shown(column)}", todo)
+        itself = ", or the DataFrame itself" if isinstance(column, Mapping) else ""
+        raise DataError(f"a column is {shown(column)}", f"Give a list or an array for each column{itself}.")
     return list(column.tolist() if isinstance(column, np.ndarray) else column)
 
 
