@@ -50,6 +50,7 @@ from treceval_py.judging.judged import JudgedRun
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.registry import SUM
 from treceval_py.ranges import tie_ranges
+from treceval_py.rendering import show_of, text_of
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of
 from treceval_py.scoring.opening import AnyJudgments, Opened
@@ -215,13 +216,9 @@ class Board(NamedTuple):
         return f"<Board of {len(self.runs)} runs by {brief(self.measures[0])}: {runs}{failed}>"
 
     def __str__(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "table")
 
     def _repr_html_(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "html")
 
     def plot(self, measure: str | Measure | None = None) -> Plot:
@@ -237,8 +234,6 @@ class Board(NamedTuple):
         MeasureError
             The board lacks the measure.
         """
-        from treceval_py.rendering import show_of
-
         plot: Plot = show_of(self).plot_of(self, measure)
         return plot
 
@@ -716,7 +711,7 @@ def _ranked(
             float(low[run]),
             float(high[run]),
             groups[run],
-            _number(known.entries[run].judged),
+            math.nan if known.entries[run].judged is None else known.entries[run].judged,
             known.entries[run].tied,
             known.entries[run].missing,
             known.digests[run],
@@ -747,10 +742,6 @@ def scored_runs(known: Known, measures: tuple[str, ...], names: Sequence[str]) -
         Scored(name, file, entry.tag, measures, entry.qids, entry.values, (None,) * len(measures), entry.missing)
         for name, file, entry in zip(names, known.files, known.entries, strict=True)
     ]
-
-
-def _number(mean: float | None) -> float:
-    return float("nan") if mean is None else mean
 
 
 def _intervals(measure: Measure, column: Aligned, settings: BoardSettings) -> tuple[FloatArray, FloatArray]:

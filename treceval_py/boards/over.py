@@ -39,6 +39,7 @@ from treceval_py.data.ids import encode, first_of, shown
 from treceval_py.errors import EvaluationError, InputError, MeasureError, brief, listed
 from treceval_py.io.digests import base_name, digest_of
 from treceval_py.measuring import Measure
+from treceval_py.rendering import text_of
 from treceval_py.scoring.planning import AS_IT_IS, Reading, Scoring
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature
@@ -171,13 +172,9 @@ class CollectionsBoard(NamedTuple):
         return f"<CollectionsBoard of {len(self.runs)} runs over {over} by {brief(self.measures[0])}: {runs}>"
 
     def __str__(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "table")
 
     def _repr_html_(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "html")
 
 

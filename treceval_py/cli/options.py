@@ -41,18 +41,8 @@ def given(ctx: click.Context) -> set[str]:
 def version_option(show: Callable[[object], NoReturn], help: str) -> Decorator:
     """Return the option ``--version``, which shows the version and ends the program."""
     # Unlike a callback, a type is called only if the option is given.
-    return click.option(
-        "-v",
-        "--version",
-        cls=Option,
-        is_flag=True,
-        flag_value="",
-        type=show,
-        default=None,
-        is_eager=True,
-        expose_value=False,
-        help=help,
-    )
+    how = {"flag_value": "", "type": show, "default": None, "is_eager": True, "expose_value": False}
+    return flag("-v --version", help, **how)
 
 
 TWICE = "Standard input (-) can be read only once."
@@ -106,14 +96,12 @@ def usual_choice(spellings: str, values: Sequence[str], help: str, **settings: A
 
 def number(spellings: str, help: str, default: int | None = None, least: int = 0, most: int | None = None) -> Decorator:
     """Return an option that takes a whole number from `least` to `most`."""
-    return click.option(
-        *spellings.split(), cls=Option, type=within(least, most), metavar="N", default=default, help=help
-    )
+    return option(spellings, "N", help, type=within(least, most), default=default)
 
 
 def decimal(spellings: str, help: str, default: float | None = None) -> Decorator:
     """Return an option that takes a number."""
-    return click.option(*spellings.split(), cls=Option, type=float, metavar="X", default=default, help=help)
+    return option(spellings, "X", help, type=float, default=default)
 
 
 def within(least: int = 0, most: int | None = None) -> Callable[[str], int]:
@@ -253,13 +241,10 @@ def output_options(
     digits : bool
         Whether there are values to print.
     """
-    options = {
-        "output_format": format_option(default, formats, usual),
-        "digits": number("--digits", "Decimals of values [4; all in csv, tsv and json].", most=MOST_DIGITS),
-        "output": option("-o --output", "FILE", "Write to FILE."),
-    }
-    if not digits:
-        del options["digits"]
+    options = {"output_format": format_option(default, formats, usual)}
+    if digits:
+        options["digits"] = number("--digits", "Decimals of values [4; all in csv, tsv and json].", most=MOST_DIGITS)
+    options["output"] = option("-o --output", "FILE", "Write to FILE.")
     return together(options, Output, "output")
 
 

@@ -337,21 +337,17 @@ def _compared(
     low, high = mean_interval(values, settings.confidence, column.bounds)
     best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - SAME))
     testable = len(values) > 1 and len(column.qids) > 1
-    level = _level(together, values.shape[1], settings, tested) if testable else float("nan")
+    # The level of a t-test of one difference that is as strict as the marks; see `Compared.level`.
+    level = settings.alpha / tested if testable else float("nan")
     by_letters = settings.test == SIMULTANEOUS and testable
+    if by_letters:
+        level = two_sided_t(together.critical(settings.alpha), values.shape[1])
     grouped = letters(means, together.p <= settings.alpha) if by_letters else ("",) * len(values)
     rows = _differences(column, which, together, level, settings, threads)
     return Compared(
         column.measure, column.signature, column.qids, values, means, low, high, best, grouped, two_way_anova(values),
         together if testable else None, tuple(rows), column.left_out, level, column.bounds,
     )  # fmt: skip
-
-
-def _level(together: Simultaneous, queries: int, settings: Settings, tested: int) -> float:
-    """Return the level of a t-test of one difference that is as strict as the marks; see `Compared.level`."""
-    if settings.test == SIMULTANEOUS:
-        return two_sided_t(together.critical(settings.alpha), queries)
-    return settings.alpha / tested
 
 
 def _differences(

@@ -209,15 +209,12 @@ def _results(
     """Score a run; held in memory, if it is then passed to ``look``."""
     if evaluator is None:
         raise EvaluationError("scoring runs needs judgments", "Give qrels, or results instead of runs.")
-    if look is None:
-        return evaluator.scored(run, watch)
-    if evaluator.plan.duplicates == "last":  # how many lines were replaced is known only where a file is scored
-        results = evaluator.scored(run, watch)
-        look(evaluator, evaluator.table(run))
-        return results
-    table = evaluator.table(run)
-    results = evaluator.scored(table)
-    look(evaluator, table)
+    # How many lines were replaced is known only where a file is scored.
+    held = look is not None and evaluator.plan.duplicates != "last"
+    table = evaluator.table(run) if held else run
+    results = evaluator.scored(table, watch)
+    if look is not None:
+        look(evaluator, table if held else evaluator.table(run))
     return results
 
 

@@ -569,15 +569,11 @@ def _tested(column: Aligned, margin: Margin | None, floor: float, settings: Gate
         low=max(mean - reach - room, of_differences(column.bounds)[0]),
         p=float(special.stdtr(queries - 1, -statistic)),
         p_worse=float(special.stdtr(queries - 1, statistic)),
-        power=_power(room / deviation, queries, settings.alpha),
+        power=float(one_sided_power(np.array([room / deviation]), np.array([queries]), alpha=settings.alpha)[0]),
         drop=room + deviation * _found_with(queries, settings.alpha / tested, settings.power),
         needed=_needed(room / deviation, settings.alpha, settings.power),
         needed_as_seen=_needed(abs(mean) / deviation, settings.alpha / (1 if mean > 0 else tested), settings.power),
     )
-
-
-def _power(effect: float, queries: int, alpha: float) -> float:
-    return float(one_sided_power(np.array([effect]), np.array([float(queries)]), alpha=alpha)[0])
 
 
 def _needed(effect: float, alpha: float, power: float) -> float:

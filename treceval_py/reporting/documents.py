@@ -147,8 +147,7 @@ class Rankings:
     @classmethod
     def of(cls, evaluator: Evaluator) -> Rankings:
         """Return empty rankings for the runs that an evaluator scores by relevance judgments."""
-        if not isinstance(evaluator.judgments, Qrels):
-            raise AssertionError("rankings need relevance judgments")
+        assert isinstance(evaluator.judgments, Qrels)
         tasks = evaluator.plan.tasks
         asked = [concise(task.asked) if evaluator.repeats else task.asked for task in tasks]
         named = {measure.name: task for measure, task in zip(asked, tasks, strict=True)}
@@ -217,8 +216,7 @@ class Rankings:
     def _listed(self, opened: Opened) -> tuple[JudgedRun, Iterator[_List]]:
         """Judge a run, and find the documents of its lists by their given ranks."""
         judged, _ = judge_opened(opened, self.ranking._replace(documents=True), complete=True)
-        if not isinstance(judged, JudgedRun):
-            raise AssertionError("a run is judged by relevance judgments")
+        assert isinstance(judged, JudgedRun)
         lists = []
         for row, query in enumerate(judged.documents or ()):
             ids, ranks = [encode(docid) for docid in query.docids], query.ranks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -530,20 +531,14 @@ def _reproduce(comparison: Comparison, rankings: Rankings | None, command: str) 
         return commands
     if any(measure.left_out for measure in comparison.measures):
         return commands
-    by_measure = {
-        concise(signature.measure).notation: signature for signature in signatures
-    }  # a measure may have been requested twice
+    # A measure may have been requested twice.
+    by_measure = {concise(signature.measure).notation: signature for signature in signatures}
     # The short form of a user's own profile could not be read back.
     written = [each.short if each.profile in PROFILES else each.long for each in by_measure.values()]
     options = [part for signature in written for part in ("--repeat", signature)]
-    return [*commands, _command_line(["treceval", *options, *(f"./{f}" if f.startswith("-") else f for f in files)])]
+    words = ["treceval", *options, *(f"./{f}" if f.startswith("-") else f for f in files)]
+    return [*commands, shlex.join(words)]
 
 
 def _is_file(name: str) -> bool:
     return bool(name) and name != "-" and not name.startswith("<")
-
-
-def _command_line(words: Iterable[str]) -> str:
-    import shlex
-
-    return shlex.join(words)
