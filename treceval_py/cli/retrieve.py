@@ -310,11 +310,9 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
     settings = settings_for(
         model, query_instruction=options["instruction"], **{name: options[name] for name in SETTINGS}
     )
-    devices: list[str] = []
-    if options["ray"] is None:  # a cluster has its own devices
-        devices = devices_for(options["devices"])
-        for device in devices:
-            check_precision(settings.precision, device)
+    devices = devices_for(options["devices"]) if options["ray"] is None else []  # a cluster has its own devices
+    for device in devices:
+        check_precision(settings.precision, device)
     names = ("batch_size", "shard_size", "storage", "reuse", "similarity", "ray", "shared_work")
     own = {name: options[name] for name in names}
     return Dense(model=model, settings=settings, devices=devices, index=index, **own), tag_of(name)

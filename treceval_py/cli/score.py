@@ -94,14 +94,11 @@ def _check(ctx: click.Context) -> dict[str, object]:
     wrong = next((option for option, name in own.items() if chosen[name]), "")
     tables = " and ".join(f"--{name}" for name in ("ties", "unjudged") if chosen[name])
     prints = f"{tables} print{'' if ' ' in tables else 's'} ranges of values"
+    alone = len(files) == 1 and not judged_rankings
     return {
         "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and files,
         "Missing arguments 'QRELS RUN'.": not judged_rankings and not files,
-        **(
-            {_lacking(files[0], chosen["measures"], chosen["output"]): True}
-            if len(files) == 1 and not judged_rankings
-            else {}
-        ),
+        _lacking(files[0], chosen["measures"], chosen["output"]) if alone else "": alone,
         TWICE: (judged_rankings or files).count("-") > 1,
         "Signatures describe values, not z-scores; remove -Z.": norms and (chosen["signatures"] or signature),
         f"--judged-ranking has its own format; remove {wrong}.": judged_rankings and wrong,

@@ -150,10 +150,9 @@ def compare(
     named = several(test, (str,), "test must be a name, or several", there)
     if not named:
         raise MeasureError("no test decides which differences are marked", there)
-    settings = Settings(tuple(dict.fromkeys(named)), alpha, resamples, seed, margin, power)
     scoring, reading = settled(measures, options)
     threads = reading.threads
-    settings = checked(settings, threads)
+    settings = checked(Settings(tuple(dict.fromkeys(named)), alpha, resamples, seed, margin, power), threads)
     gathered = gather_given(qrels, runs, scoring, reading, names=names, force=force)
     return compare_gathered(gathered, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
 

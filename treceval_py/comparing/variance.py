@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
-from treceval_py.comparing.paired import SAME
+from treceval_py.comparing.paired import SAME, special
 
 
 class Anova(NamedTuple):
@@ -116,8 +116,6 @@ def _squares(effects: FloatArray, rounding: float) -> float:
 
 
 def _f_test(effect_ms: float, effect_df: int, error_ms: float, error_df: int) -> tuple[float, float]:
-    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
     if error_ms == 0:
         return (np.inf, 0.0) if effect_ms > 0 else (0.0, 1.0)
     statistic = effect_ms / error_ms

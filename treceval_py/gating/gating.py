@@ -22,7 +22,7 @@ import numpy as np
 
 from treceval_py.comparing.corrections import holm
 from treceval_py.comparing.gathering import Compares, Gathered, gather
-from treceval_py.comparing.paired import SAME, noncentrality, of_differences, one_sided_power, queries_needed
+from treceval_py.comparing.paired import SAME, noncentrality, of_differences, one_sided_power, queries_needed, special
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import Aligned, Scored, aligned
 from treceval_py.data.ids import first_of, shown
@@ -539,8 +539,6 @@ def _outcome(found: Decision, p_worse: float, alpha: float) -> str:
 
 def _tested(column: Aligned, margin: Margin | None, floor: float, settings: GateSettings, tested: int) -> Decision:
     """Return what is known of a measure, before the correction over `tested` measures."""
-    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
     baseline, candidate = column.values
     queries = len(baseline)
     means = float(baseline.mean()), float(candidate.mean())
@@ -585,7 +583,5 @@ def _needed(effect: float, alpha: float, power: float) -> float:
 
 def _found_with(queries: int, alpha: float, power: float) -> float:
     """Return the standardised mean that a one-sided test finds with a power."""
-    from scipy import special
-
     critical = -special.stdtrit(queries - 1, np.array([alpha]))
     return max(0.0, float(noncentrality(critical, queries - 1, power)[0]) / math.sqrt(queries))

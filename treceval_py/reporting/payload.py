@@ -432,7 +432,7 @@ def _pairs(compared: Compared, settings: Settings) -> dict[str, Any] | None:
 
 def _student(groups: Sequence[Mapping[str, Any]], compared: set[int], alpha: float) -> dict[str, float]:
     """Return the critical |t| in a group by its number of queries, corrected by Bonferroni over all groups."""
-    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from treceval_py.comparing.paired import special
 
     sets = [queries for group in groups for _, queries in group["sets"]]
     sizes = sorted({len(compared.intersection(queries)) for queries in sets})
