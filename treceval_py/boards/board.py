@@ -371,7 +371,11 @@ def scorer_of(qrels: AnyJudgments, scoring: Scoring, reading: Reading) -> tuple[
     if scoring.signatures is not None:
         raise MeasureError("boards are scored by a profile, not by signatures", "Give measures and a profile.")
     profile = profile_of(scoring.profile)
-    asked, left_out = _measures(scoring.measures, profile)
+    asked, left_out = usual_measures(profile), list[str]()
+    if scoring.measures is not None:
+        asked, left_out = comparable(scoring.measures, profile)
+        if not asked:
+            raise MeasureError("no measure to rank runs by", "Name one, such as map.")
     scoring = replace(scoring, measures=asked, profile=profile, complete=scoring.complete is not False)
     # Each run is read by one thread: as many runs are read at a time.
     reading = reading.checked()._replace(threads=1)
@@ -402,18 +406,6 @@ def _paths(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> S
         misuse = f"a board is made of files of runs, not of {shown(runs if wrong is None else wrong)}"
         raise EvaluationError(misuse, "Give paths, or compare runs in memory with te.compare.")
     return paths
-
-
-def _measures(
-    given: str | Measure | Iterable[str | Measure] | None, profile: Profile
-) -> tuple[list[Measure], list[str]]:
-    """Return the measures of the board, the deciding one first, and the measures omitted from sets."""
-    if given is None:
-        return usual_measures(profile), []
-    asked, notes = comparable(given, profile)
-    if not asked:
-        raise MeasureError("no measure to rank runs by", "Name one, such as map.")
-    return asked, notes
 
 
 class Scorer:
@@ -711,7 +703,7 @@ def _ranked(
             float(low[run]),
             float(high[run]),
             groups[run],
-            math.nan if known.entries[run].judged is None else known.entries[run].judged,
+            math.nan if (judged := known.entries[run].judged) is None else judged,
             known.entries[run].tied,
             known.entries[run].missing,
             known.digests[run],

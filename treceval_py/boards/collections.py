@@ -185,7 +185,9 @@ def _holds_judgments(path: str) -> bool:
     except TrecevalError:
         return False
     fields = _fields(sight)
-    return format_of(sight, "qrels") is not None or (len(fields) == 4 and _is_whole(fields[3]))
+    return format_of(sight, "qrels") is not None or (
+        len(fields) == 4 and bool(re.fullmatch(rb"[+-]?[0-9]+", fields[3]))
+    )
 
 
 def _holds_run(path: str) -> bool:
@@ -205,10 +207,6 @@ def _holds_run(path: str) -> bool:
 
 def _fields(sight: Sight) -> list[bytes]:
     return sight.lines[0].split() if sight.lines else []
-
-
-def _is_whole(field: bytes) -> bool:
-    return re.fullmatch(rb"[+-]?[0-9]+", field) is not None
 
 
 def _named(passed: Sequence[str], one: str, several: str) -> list[str]:

@@ -92,7 +92,8 @@ def two_way_anova(values: FloatArray) -> Anova | None:
     query = values.mean(axis=0) - mean
     error = values - mean - system[:, None] - query
     systems_df, queries_df, error_df = runs - 1, queries - 1, (runs - 1) * (queries - 1)
-    rounding = _rounding(values)
+    # How large a number that should be 0 can be after means of values were subtracted from values.
+    rounding = max(SAME, 16 * float(np.finfo(np.float64).eps) * float(np.abs(values).max(initial=0.0)))
     systems_ss = queries * _squares(system, rounding)
     queries_ss = runs * _squares(query, rounding)
     error_ss = _squares(error, rounding)
@@ -103,11 +104,6 @@ def two_way_anova(values: FloatArray) -> Anova | None:
         systems_ss, queries_ss, error_ss, systems_df, queries_df, error_df,
         systems_f, systems_p, queries_f, queries_p, error_ms,
     )  # fmt: skip
-
-
-def _rounding(values: FloatArray) -> float:
-    """Return how large a number that should be 0 can be after means of values were subtracted from values."""
-    return max(SAME, 16 * float(np.finfo(np.float64).eps) * float(np.abs(values).max(initial=0.0)))
 
 
 def _squares(effects: FloatArray, rounding: float) -> float:

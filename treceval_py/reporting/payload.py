@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treceval_py._types import FloatArray
 from treceval_py.corpora.texts import PlacedTexts
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.qrels import Qrels
@@ -245,7 +244,10 @@ def payload_of(
     }
     contents: dict[str, Any] = plain(payload)
     contents["qids"] = [json_safe(qid) for qid in qids]
-    contents["R"] = None if rankings is None else _relevant(rankings, qids)
+    contents["R"] = None
+    if rankings is not None:
+        relevant = dict(zip(rankings.qids, np.diff(rankings.starts).tolist(), strict=True))
+        contents["R"] = [relevant.get(qid, 0) for qid in qids]
     contents["measures"] = [measure_payload(measure, qids) for measure in comparison.measures]
     for made, measure in zip(contents["measures"], comparison.measures, strict=True):
         made["ties"] = _ranges([run.ties.get(measure.measure) for run in ranked], measure.qids, 3)
@@ -440,11 +442,6 @@ def _student(groups: Sequence[Mapping[str, Any]], compared: set[int], alpha: flo
     return {str(size): float(f"{-special.stdtrit(size - 1, level):.8g}") for size in sizes if size > 1}
 
 
-def _relevant(rankings: Rankings, qids: Sequence[str]) -> list[int]:
-    counts = dict(zip(rankings.qids, np.diff(rankings.starts).tolist(), strict=True))
-    return [counts.get(qid, 0) for qid in qids]
-
-
 def _ranges(runs: Sequence[Range | None], qids: Sequence[str], numbers: int) -> list[list[float]] | None:
     """Return some fields of the ranges of all runs in a measure; None if one is unknown."""
     bounds = [None if extremes is None else extremes.over(qids) for extremes in runs]
@@ -457,14 +454,9 @@ def _curves(comparison: Comparison, rankings: Rankings | None) -> tuple[dict[str
         return None, None
     curves = curves_of(basis_of(comparison), rankings.qrels, [run.judged for run in rankings.runs])
     return (
-        {"x": list(curves.recalls), "y": _four(curves.precision)},
-        {"x": list(curves.depths), "y": _four(curves.recall)},
+        {"x": list(curves.recalls), "y": np.round(curves.precision, 4).tolist()},
+        {"x": list(curves.depths), "y": np.round(curves.recall, 4).tolist()},
     )
-
-
-def _four(values: FloatArray) -> list[list[float]]:
-    rounded: list[list[float]] = np.round(values, 4).tolist()
-    return rounded
 
 
 def _groups(
