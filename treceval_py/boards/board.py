@@ -465,8 +465,7 @@ class Scorer:
             It cannot be scored, or its bytes do not match the digest, before or after.
         """
         relevance = isinstance(self.judgments, Qrels)
-        held = os.path.getsize(file) <= MOST_HELD
-        run = self.evaluator.table(file) if held else file
+        run = self.evaluator.table(file) if os.path.getsize(file) <= MOST_HELD else file
         opened = self.evaluator.open(run)
         results = results_of(opened, self.evaluator.plan, self.fingerprint)
         values = scored_of(results, "").values[:, : len(self.measures)]

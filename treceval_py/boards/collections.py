@@ -185,9 +185,8 @@ def _holds_judgments(path: str) -> bool:
     except TrecevalError:
         return False
     fields = _fields(sight)
-    return format_of(sight, "qrels") is not None or (
-        len(fields) == 4 and bool(re.fullmatch(rb"[+-]?[0-9]+", fields[3]))
-    )
+    in_columns = len(fields) == 4 and re.fullmatch(rb"[+-]?[0-9]+", fields[3]) is not None
+    return in_columns or format_of(sight, "qrels") is not None
 
 
 def _holds_run(path: str) -> bool:

@@ -538,12 +538,10 @@ def _ranked(
 def _run(name: str, tables: Sequence[_Scores], places: Sequence[Mapping[str, int]], measures: int) -> CollectionRun:
     """Return a run that has no rank yet."""
     nothing = (float("nan"),) * measures
-    means = [
-        tuple(table.means[place[name], :measures].tolist()) if name in place else nothing
-        for table, place in zip(tables, places, strict=True)
-    ]
-    files = [table.files[place[name]] if name in place else "" for table, place in zip(tables, places, strict=True)]
-    digests = [table.digests[place[name]] if name in place else "" for table, place in zip(tables, places, strict=True)]
+    rows = [(table, place.get(name)) for table, place in zip(tables, places, strict=True)]
+    means = [nothing if row is None else tuple(table.means[row, :measures].tolist()) for table, row in rows]
+    files = ["" if row is None else table.files[row] for table, row in rows]
+    digests = ["" if row is None else table.digests[row] for table, row in rows]
     return CollectionRun(None, name, nothing, tuple(means), None, None, tuple(files), tuple(digests))
 
 

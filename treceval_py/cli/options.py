@@ -408,8 +408,7 @@ def _settings(tests: tuple[str, ...] = (), **fields: Any) -> Settings:
         if name not in (*TESTS, "all"):
             from treceval_py.cli.mistakes import near
 
-            meant = near(name, TESTS)
-            raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.{meant}")
+            raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.{near(name, TESTS)}")
     marking = [name for name in tests if name != "all"] or [SIMULTANEOUS]
     every = dict.fromkeys((*marking, *(TESTS if "all" in tests else ())))
     return checked(Settings(tuple(every), **fields))

@@ -199,8 +199,7 @@ def score(
                     scored.append(results if table is None else results.standardise(table))
                     if bar is not None:
                         bar.next()
-            fixed = scoring.signatures is not None
-            notes = [text for results in scored for text, _ in notes_of(results, fixed=fixed)]
+            notes = [text for results in scored for text, _ in notes_of(results, fixed=scoring.signatures is not None)]
             notes += about_groups(scored, options) if groups else []
             text = results_text(scored, output.format, options, output.style, notes)
     except InputError as error:

@@ -190,8 +190,7 @@ def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
         path = shown(runs if isinstance(runs, bytes) else os.fspath(runs))
         raise EvaluationError(f"runs must be a list, not one path: {path}", AS_LIST)
     if not isinstance(runs, Iterable) or isinstance(runs, (Results, Run)) or hasattr(type(runs), "columns"):
-        wrong = f"runs must be a list or a dictionary of runs, not {shown(runs)}"
-        raise EvaluationError(wrong, AS_LIST)
+        raise EvaluationError(f"runs must be a list or a dictionary of runs, not {shown(runs)}", AS_LIST)
     first = next(iter(runs.values()), None) if isinstance(runs, Mapping) else None
     if isinstance(first, Mapping) and all(isinstance(value, Real) for value in first.values()):
         raise EvaluationError("runs must be several, and this is one", AS_LIST)
@@ -373,8 +372,7 @@ def _differences(
         if name == SIMULTANEOUS:
             outcomes[name] = Outcome(together.t[of_pair], together.p[of_pair])
         elif name == "randomisation":
-            drawn = settings.drawn(name)
-            outcomes[name] = randomisation(columns, resamples=drawn, seed=settings.seed, threads=threads)
+            outcomes[name] = randomisation(columns, resamples=settings.drawn(name), seed=settings.seed, threads=threads)
         elif name == "wilcoxon":
             outcomes[name], directions[name] = wilcoxon(columns), signed_ranks(columns)
         else:

@@ -350,7 +350,7 @@ def _signatures(known: Sequence[Scored], chosen: Sequence[Measure | str]) -> lis
     """Return how saved results were computed, to score runs in the same way; None if unknown."""
     for scored in known:
         places = [_place(scored, each) for each in chosen]
-        signatures = [None if place is None else scored.signatures[place] for place in places]
+        signatures = (scored.signatures[place] for place in places if place is not None)
         said = [signature for signature in signatures if signature is not None]
         if len(said) == len(chosen):
             return said

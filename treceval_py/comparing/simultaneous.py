@@ -189,8 +189,7 @@ def _observed(values: FloatArray) -> tuple[FloatArray, FloatArray]:
         return np.full((runs, runs), np.nan), np.full((runs, runs), np.nan)
     t, error = np.zeros((runs, runs)), np.zeros((runs, runs))
     for run in range(runs - 1):
-        differences = settled((values[run] - values[run + 1 :]).T)
-        t[run, run + 1 :], error[run, run + 1 :] = student(differences)
+        t[run, run + 1 :], error[run, run + 1 :] = student(settled((values[run] - values[run + 1 :]).T))
     return t - t.T, error + error.T
 
 

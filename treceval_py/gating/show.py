@@ -245,5 +245,4 @@ def workflow_commands(verdict: Verdict, file: str | None = None) -> str:
     file : str, optional
         The candidate's file, beside which the annotations are shown.
     """
-    title = "treceval gate"
-    return workflow_command(_COMMANDS[verdict.outcome], finding(verdict), file=file, title=title) + "\n"
+    return workflow_command(_COMMANDS[verdict.outcome], finding(verdict), file=file, title="treceval gate") + "\n"

@@ -528,8 +528,7 @@ def _reproduce(comparison: Comparison, rankings: Rankings | None, command: str) 
     # The short form of a user's own profile could not be read back.
     written = [each.short if each.profile in PROFILES else each.long for each in by_measure.values()]
     options = [part for signature in written for part in ("--repeat", signature)]
-    words = ["treceval", *options, *(f"./{f}" if f.startswith("-") else f for f in files)]
-    return [*commands, shlex.join(words)]
+    return [*commands, shlex.join(["treceval", *options, *(f"./{f}" if f.startswith("-") else f for f in files)])]
 
 
 def _is_file(name: str) -> bool:

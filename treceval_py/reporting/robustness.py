@@ -122,13 +122,11 @@ def _about_missing(missing: Sequence[str], judged: int, comparison: Comparison) 
     for measure in comparison.measures:
         counted.setdefault(len(set(missing).intersection(measure.qids)), []).append(measure.measure)
     if list(counted) == [0]:
-        text = f"{lacks} and left out for all runs."
-    elif list(counted) == [len(missing)]:
-        text = f"{lacks} and {'counts' if one else 'count'} as if nothing had been retrieved."
-    else:
-        parts = [f"{count or 'none'} for {', '.join(measures)}" for count, measures in counted.items()]
-        text = f"{lacks}. As if nothing had been retrieved count {'; '.join(parts)}; others are left out for all runs."
-    return text
+        return f"{lacks} and left out for all runs."
+    if list(counted) == [len(missing)]:
+        return f"{lacks} and {'counts' if one else 'count'} as if nothing had been retrieved."
+    parts = [f"{count or 'none'} for {', '.join(measures)}" for count, measures in counted.items()]
+    return f"{lacks}. As if nothing had been retrieved count {'; '.join(parts)}; others are left out for all runs."
 
 
 def _left_out(comparison: Comparison) -> Iterator[str]:

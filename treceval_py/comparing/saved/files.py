@@ -8,13 +8,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from treceval_py.comparing.saved.reading import is_saved, read_saved
+from treceval_py.comparing.saved.reading import GLANCE, is_saved, read_saved
 from treceval_py.errors import InputError, TrecevalError
 from treceval_py.io.digests import base_name
 from treceval_py.io.source import peek
-
-GLANCE = 1 << 12
-"""Bytes read to recognise a run."""
 
 OURS = ".treceval-"
 """Prefix of the names of treceval's own files."""
