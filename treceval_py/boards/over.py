@@ -12,13 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.boards.board import (
-    BoardSettings,
-    check_statistics,
-    known_runs,
-    scored_runs,
-    scorer_of,
-)
+from treceval_py.boards.board import BoardSettings, check_statistics, known_runs, scored_runs, scorer_of
 from treceval_py.boards.cache import cache_beside
 from treceval_py.boards.collections import Collection, Collections, found_in, listed_in
 from treceval_py.boards.intervals import (

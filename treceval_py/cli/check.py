@@ -12,18 +12,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.options import (
-    TWICE,
-    choice,
-    flag,
-    format_option,
-    given,
-    named,
-    number,
-    option,
-    repeatable,
-    titled,
-)
+from treceval_py.cli.options import TWICE, choice, flag, format_option, given, named, number, option, repeatable, titled
 from treceval_py.cli.printing import Output, check_targets, kind_of, note, put, say
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
 from treceval_py.io.formats import checkable

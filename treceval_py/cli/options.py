@@ -264,21 +264,12 @@ GROUPS = option(
     "Groups of queries: lines qid<TAB>label. Repeatable.",
     multiple=True,
 )  # fmt: skip
-COLUMNS = choice(
-    "--columns",
-    ["1", "2"],
-    "With --format latex: columns that tables span [1].",
-)
+COLUMNS = choice("--columns", ["1", "2"], "With --format latex: columns that tables span [1].")
 NAMES = choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique].")
 FORCE = flag("--force", "Compare even values computed differently.")
 PROFILE: dict[str, Any] = {"metavar": "NAME", "shell_complete": named("profile")}
 PATHS = flag("--paths/--no-paths", "Record files with their folders, or names only [paths].", default=True)
-PLUGIN = option(
-    "--plugin plugins",
-    "MODULE",
-    "Your own measures: module or .py file. Repeatable.",
-    multiple=True,
-)
+PLUGIN = option("--plugin plugins", "MODULE", "Your own measures: module or .py file. Repeatable.", multiple=True)
 CORPUS = "Texts of documents: docid<TAB>text, corpus.jsonl, a folder, datasets:NAME or ir_datasets:NAME."
 QUERIES = "Texts of queries: qid<TAB>text, queries.jsonl, a folder, datasets:NAME or ir_datasets:NAME."
 
@@ -308,20 +299,14 @@ SCORING_OPTIONS: Mapping[str, Decorator] = {
         **PROFILE,
     ),
     "level": number("-l --level --level_for_rel", "Lowest relevant judgment [1, or the profile's]."),
-    "complete": flag(
-        "-c --complete --complete_rel_info_wanted",
-        "Average over all judged queries, missing ones too.",
-    ),
+    "complete": flag("-c --complete --complete_rel_info_wanted", "Average over all judged queries, missing ones too."),
     "depth": number("-M --depth --Max_retrieved_per_topic", "Score only the first N documents of each query."),
     "judged_only": flag("-J --judged-only --Judged_docs_only", "Remove unjudged documents from the ranking."),
     "collection_size": number(
         "-N --collection-size --Number_docs_in_coll", "Number of documents in the collection [0]."
     ),
     "signatures": option(
-        "--repeat signatures",
-        "SIGNATURE",
-        "Score as this signature describes. Repeatable.",
-        multiple=True,
+        "--repeat signatures", "SIGNATURE", "Score as this signature describes. Repeatable.", multiple=True
     ),
 }
 """How runs are scored: an option for each field of `Scoring`."""
@@ -337,18 +322,9 @@ READING_OPTIONS: Mapping[str, Decorator] = {
         "-T --run-format --Results_format", formats_of("run"), "Format of runs [recognised].", metavar="FORMAT"
     ),
     "max_passage": option(
-        "--max-passage",
-        "[=TEXT]",
-        "MaxP: d1 gets the best of d1#1, d1#2, … [#].",
-        is_flag=False,
-        flag_value="#",
+        "--max-passage", "[=TEXT]", "MaxP: d1 gets the best of d1#1, d1#2, … [#].", is_flag=False, flag_value="#"
     ),
-    "threads": number(
-        "--threads",
-        "Use N threads [one per core].",
-        least=1,
-        most=MOST_THREADS,
-    ),
+    "threads": number("--threads", "Use N threads [one per core].", least=1, most=MOST_THREADS),
 }
 """How files are read: an option for each field of `Reading`."""
 

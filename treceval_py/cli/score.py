@@ -11,16 +11,7 @@ import click
 
 from treceval_py.cli.commands import PrefixCommand
 from treceval_py.cli.names import RESULT_FORMATS
-from treceval_py.cli.options import (
-    GROUPS,
-    TWICE,
-    flag,
-    option,
-    output_options,
-    scoring_options,
-    titled,
-    version_option,
-)
+from treceval_py.cli.options import GROUPS, TWICE, flag, option, output_options, scoring_options, titled, version_option
 from treceval_py.cli.printing import Output, check_targets, kind_of, note, put
 from treceval_py.cli.progress import progress
 from treceval_py.errors import InputError

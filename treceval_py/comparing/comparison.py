@@ -145,12 +145,7 @@ class Comparison(Outcome):
         return self.sorted("given" if by is None and format in ("csv", "tsv", "json") else by)
 
     def to_latex(
-        self,
-        *,
-        digits: int | None = None,
-        columns: int = 1,
-        siunitx: bool = False,
-        sort: str | None = None,
+        self, *, digits: int | None = None, columns: int = 1, siunitx: bool = False, sort: str | None = None
     ) -> str:
         """Return LaTeX tables for booktabs, with captions that state the test, and a paragraph for the text.
 

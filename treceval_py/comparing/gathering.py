@@ -201,10 +201,7 @@ def _taken_down(source: Compares, optional: Sequence[str], errors: list[tuple[st
 
 
 def _results(
-    evaluator: Evaluator | None,
-    run: Any,
-    watch: Watch | None,
-    look: Callable[[Evaluator, Run], None] | None,
+    evaluator: Evaluator | None, run: Any, watch: Watch | None, look: Callable[[Evaluator, Run], None] | None
 ) -> Results:
     """Score a run; held in memory, if it is then passed to ``look``."""
     if evaluator is None:

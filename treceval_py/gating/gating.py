@@ -333,11 +333,7 @@ def gate(
     given = [baseline, candidate]
     scoring, reading = settled(measures, options)
     gathered = gather(
-        given,
-        qrels,
-        scoring_for(scoring, settings, saved=any(map(_is_scored, given))),
-        reading,
-        force=force,
+        given, qrels, scoring_for(scoring, settings, saved=any(map(_is_scored, given))), reading, force=force
     )
     return gate_gathered(gathered, settings, force=force)
 
