@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Sequence
 from treceval_py.errors import visible
 from treceval_py.grading import records
 from treceval_py.grading.claims.claims import claimed
-from treceval_py.grading.claims.reconciling import readings
+from treceval_py.grading.claims.reconciling import by_measure, readings
 from treceval_py.grading.grades import Entry, Grades, Question
 from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
 from treceval_py.grading.records import Checked, FileRead
 from treceval_py.grading.rules import ANYWHERE
-from treceval_py.measuring import Measure, parse_measures
+from treceval_py.measuring import Measure
 
 KINDS = {
     "unread": "a document was not read",
@@ -168,8 +168,8 @@ def _right_for_others(grades: Grades) -> Iterator[tuple[int, str]]:
     known = (records.SCORED, records.REPAIRED)
     everyone = [entry.graded for entry in grades.entries]
     means = [[own.measures, *(run.measures for run in own.runs[1:])] * (own.status in known) for own in everyone]
-    values = [[*map(_by_measure, own)] for own in means]
-    baseline = [_by_measure(grades.baseline_measures)]
+    values = [[*map(by_measure, own)] for own in means]
+    baseline = [by_measure(grades.baseline_measures)]
     for place, entry in enumerate(grades.entries):
         for claim in entry.graded.claims:
             read = claimed(claim.measure, claim.text, claim.place).claim
@@ -190,10 +190,6 @@ def _right_for_others(grades: Grades) -> Iterator[tuple[int, str]]:
             ]
             if others:
                 yield place, f"{_number(claim)} is right for the run of {_runs_of(grades, others)}"
-
-
-def _by_measure(means: dict[str, float]) -> dict[Measure, float]:
-    return {measure: value for name, value in means.items() for measure in parse_measures(name)}
 
 
 def _is_coarse(measure: Measure, numbers: list[tuple[float, float]], queries: int) -> bool:

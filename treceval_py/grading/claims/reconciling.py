@@ -22,6 +22,7 @@ from treceval_py.explaining.variants import Variant, has_number, profile_variant
 from treceval_py.explaining.walking import walk
 from treceval_py.grading.claims.claims import Claimed
 from treceval_py.grading.records import CONVENTION, CORRECT, MISTAKE, NOT_REPRODUCED, ROUNDING, UNCHECKED, Checked
+from treceval_py.grading.rules import Rules
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.scoring.planning import Scoring, Task
 from treceval_py.scoring.profiles import Profile
@@ -169,37 +170,21 @@ class Ways:
         The run.
     profile : Profile
         The profile under which a claim is correct.
-    complete : bool
-        Whether it averages all judged queries.
-    level : int or None
-        Lowest relevant judgment; by default that of each profile.
+    rules : Rules
+        The rules, for the lowest relevant judgment, the queries that are averaged, and the tolerance.
     values : mapping of str to float
         Known means by the name of the measure; others are computed.
-    tolerance : float
-        Distance from our value within which a claim is correct, whatever its digits.
     distances : bool
         Whether the check of the run found that its scores are distances or ranks, so that the lowest is best.
     """
 
     def __init__(
-        self,
-        qrels: Qrels,
-        run: Run,
-        profile: Profile,
-        *,
-        complete: bool,
-        level: int | None,
-        values: Mapping[str, float],
-        tolerance: float,
-        distances: bool = False,
+        self, qrels: Qrels, run: Run, profile: Profile, rules: Rules, values: Mapping[str, float], *, distances: bool
     ) -> None:
         self._qrels, self._run, self._profile = qrels, run, profile
-        self._scoring = Scoring(profile=profile, level=level, complete=complete)
-        self._tolerance = tolerance
-        self._distances = distances
-        self._ours: dict[Measure, float | None] = {
-            measure: value for name, value in values.items() for measure in parse_measures(name)
-        }
+        self._scoring = Scoring(profile=profile, level=rules.level, complete=rules.complete)
+        self._tolerance, self._distances = rules.tolerance, distances
+        self._ours: dict[Measure, float | None] = {**by_measure(values)}
         self._searched: set[Measure] = set()
         self._paired: set[Measure] = set()
 
@@ -237,7 +222,7 @@ class Ways:
         """
         claim = claimed.claim
         if claim is None:
-            return unchecked(claimed)
+            return _unchecked(claimed)
         ours, near = self.ours(claim.measure), near or self.agreement(claim)
         verdict, why, profile = UNCHECKED, "", ""
         if near is not None:
@@ -253,7 +238,7 @@ class Ways:
                 why = visible(error.what)
         else:
             verdict, why, profile = self._explained(claim, ours, searches, profiles_only=profiles_only)
-        return unchecked(claimed, why)._replace(verdict=verdict, value=ours, profile=profile)
+        return _unchecked(claimed, why)._replace(verdict=verdict, value=ours, profile=profile)
 
     def _explained(self, claim: Claim, ours: float, searches: int, *, profiles_only: bool) -> tuple[str, str, str]:
         """Return verdict, reason and profile of a claim that is not our value."""
@@ -313,22 +298,17 @@ class Ways:
         return (MISTAKE if variant.mistake else CONVENTION), why, variant.profile
 
 
-def reconcile(
-    claims: Sequence[Claimed],
-    ways: Ways | None,
-    near: tuple[str, str] | None = None,
-    *,
-    searches: int = MOST_SEARCHES,
-    profiles_only: bool = False,
-) -> list[Checked]:
-    """Explain the number of each claim like `Ways.checked`; without a run, none is checked."""
-    if ways is None:
-        why = "there is no run that could be scored"
-        return [unchecked(claim, why * (claim.claim is not None)) for claim in claims]
-    return [ways.checked(claim, near, searches=searches, profiles_only=profiles_only) for claim in claims]
+def by_measure(values: Mapping[str, float]) -> dict[Measure, float]:
+    """Return values by their measures, given those by names."""
+    return {measure: value for name, value in values.items() for measure in parse_measures(name)}
 
 
-def unchecked(claimed: Claimed, why: str = "") -> Checked:
+def without_run(claimed: Claimed) -> Checked:
+    """Return a claim that is not checked because there is no run."""
+    return _unchecked(claimed, "there is no run that could be scored" * (claimed.claim is not None))
+
+
+def _unchecked(claimed: Claimed, why: str = "") -> Checked:
     """Return a claim that is not checked, with the reason."""
     why = "; ".join(filter(None, (why, claimed.fault)))
     return Checked(claimed.measure, claimed.text, claimed.place, UNCHECKED, why=why)

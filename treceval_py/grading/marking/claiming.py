@@ -18,7 +18,7 @@ from treceval_py.explaining.explanation import Claim
 from treceval_py.grading import records
 from treceval_py.grading.claims.claims import DECLARED, MOST_CLAIMS, SHOWN, Claimed
 from treceval_py.grading.claims.naming import known_measure, measure_named
-from treceval_py.grading.claims.reconciling import MOST_SEARCHES, SURE_DIGITS, Ways, reconcile
+from treceval_py.grading.claims.reconciling import MOST_SEARCHES, SURE_DIGITS, Ways, without_run
 from treceval_py.grading.intake.archives import IntakeError
 from treceval_py.grading.intake.candidates import RunFile
 from treceval_py.grading.intake.folders import Item
@@ -159,16 +159,8 @@ class Trier:
 
     def _ways(self, scored: Scored, distances: bool, *, own: bool = False) -> Ways:
         """Return the ways in which numbers could have been computed from a run; ``own``: by the labels in it."""
-        return Ways(
-            scored.qrels,
-            scored.run,
-            scored.profile,
-            complete=self.rules.complete and not own,
-            level=self.rules.level,
-            values={} if own else scored.results.mean,
-            tolerance=self.rules.tolerance,
-            distances=distances,
-        )
+        rules, values = (self.rules._replace(complete=False), {}) if own else (self.rules, scored.results.mean)
+        return Ways(scored.qrels, scored.run, scored.profile, rules, values, distances=distances)
 
     def _checked(self, data: bytes, name: str, *, judged: bool) -> tuple[CheckedFile, bytes, tuple[str, ...]]:
         """Check a run, and repair it if it can be scored then."""
@@ -270,13 +262,13 @@ def _is_explained(checked: Checked) -> bool:
 def reconciled(
     tried: Tried, claims: Sequence[Claimed], *, searches: int = MOST_SEARCHES, profiles_only: bool = False
 ) -> list[Checked]:
-    """Explain the number of each claim for one run, like `reconcile`."""
-    checks = []
-    for claim in claims:
-        near = None if tried.own is None else _agreement(tried, claim.claim)
-        (checked,) = reconcile([claim], tried.ways, near, searches=searches, profiles_only=profiles_only)
-        checks.append(checked._replace(run=tried.graded.run * (tried.graded.status != records.REFUSED)))
-    return checks
+    """Explain the number of each claim for one run, like `Ways.checked`."""
+    if tried.ways is None:
+        return [*map(without_run, claims)]
+    nears = [None if tried.own is None else _agreement(tried, claim.claim) for claim in claims]
+    both = zip(claims, nears, strict=True)
+    checks = (tried.ways.checked(claim, near, searches=searches, profiles_only=profiles_only) for claim, near in both)
+    return [checked._replace(run=tried.graded.run) for checked in checks]
 
 
 # --- of which run a claim speaks ---
