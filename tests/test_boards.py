@@ -27,11 +27,11 @@ from treceval_py.boards.board import Board, BoardRun, BoardSettings, board, chec
 from treceval_py.boards.cache import CACHE_NAME, cache_beside, cache_in, read_cache
 from treceval_py.boards.groups import _ranks
 from treceval_py.boards.intervals import ranges_of
-from treceval_py.boards.show import board_text, sentences
+from treceval_py.boards.show import sentences
 from treceval_py.comparing.saved.files import Unscored
 from treceval_py.comparing.show.cells import highest
 from treceval_py.measuring.registry import FAMILIES
-from treceval_py.rendering import FORMATS
+from treceval_py.rendering import FORMATS, text_of
 from treceval_py.rendering.style import Style
 from treceval_py.scoring.signatures import Signature
 
@@ -314,7 +314,7 @@ def test_a_board_without_runs_is_no_failure_of_its_own(runs: Path) -> None:
     found = board(QRELS, runs / "a.txt", "RR")
     assert (found.runs, len(found.errors), found.queries, math.isnan(found.critical)) == ((), 1, (0,), True)
     for name in FORMATS:
-        assert board_text(found, name, Style())
+        assert text_of(found, name, Style())
     assert sentences(found)[0] == "No run could be scored."
 
 
@@ -534,16 +534,16 @@ def test_a_board_in_every_format_shows_any_name_and_what_is_unknown(format: str,
     unknown = made(["one"], [""], low=math.nan, high=math.nan, judged=math.nan, tied=None)
     unknown = unknown._replace(critical=math.nan, notes=("Note: 1",))
     for found, style in ((made(HOSTILE, ranks=(2, 7)), Style()), (unknown, Style(digits=2))):
-        assert re.sub(r"<style>.*?</style>\n", "", board_text(found, format, style), flags=re.DOTALL) == snapshot
+        assert re.sub(r"<style>.*?</style>\n", "", text_of(found, format, style), flags=re.DOTALL) == snapshot
 
 
 def test_the_table_of_a_board(snapshot: SnapshotAssertion) -> None:
     found = made(["one", "two"], ["a", "ab"], ranks=(1, 2))
-    assert board_text(found, "table", Style()) == snapshot
+    assert text_of(found, "table", Style()) == snapshot
     below = made(["one", "two"], low=-0.25)  # a dash before a number below 0 would look like its sign
-    assert "-0.2500 to  1.0000" in board_text(below, "table", Style())
+    assert "-0.2500 to  1.0000" in text_of(below, "table", Style())
     alone = made(["one"], ranks=(1, 1))
-    assert "ranks" not in board_text(alone, "table", Style())
+    assert "ranks" not in text_of(alone, "table", Style())
     assert {"Ranked by", "Ranks: 95"} & {line[:9] for line in sentences(alone)} == set()
     nearly = alone._replace(settings=alone.settings._replace(confidence=0.9999999999999999), queries=(50, 1))
     assert "Intervals: 99.99999999999999 %, pointwise, Student's t, of each run's map." in sentences(nearly)
@@ -552,38 +552,36 @@ def test_the_table_of_a_board(snapshot: SnapshotAssertion) -> None:
 
 def test_many_letters_in_a_row_are_written_as_the_first_and_the_last() -> None:
     shown = made(["1", "2", "3", "4"], ["abc", "abcdefg", "acdefhi", "x"])
-    lines = board_text(shown, "markdown", Style()).splitlines()[2:6]
+    lines = text_of(shown, "markdown", Style()).splitlines()[2:6]
     assert [line.split(" | ")[4] for line in lines] == ["abc", "a–g", "ac–fhi", "x"]
     many_groups = made(["1", "2"], ["xyza1b1", "z"])
-    assert "x–b1" in board_text(many_groups, "table", Style())
+    assert "x–b1" in text_of(many_groups, "table", Style())
 
 
 def test_a_board_wider_than_the_terminal_is_cut_into_blocks_that_begin_with_names(snapshot: SnapshotAssertion) -> None:
     # 4, 3, 8, 13 and 6 with 3 between are 46, and 6 for P_10 with its 3 are 55, and 9 for judged@10 do not fit
     found = made(["one", "two"], ["a", "ab"])
-    text = board_text(found, "table", Style(width=60))
+    text = text_of(found, "table", Style(width=60))
     assert max(map(len, text.splitlines())) <= 60
     assert text == snapshot
-    whole, fits, cut = (board_text(found, "table", Style(width=width)).splitlines()[:4] for width in (None, 85, 84))
+    whole, fits, cut = (text_of(found, "table", Style(width=width)).splitlines()[:4] for width in (None, 85, 84))
     assert whole == fits != cut
 
 
 def test_long_boards_have_a_line_a_run_and_their_notes_in_the_first_caption() -> None:
     found = made([f"system{number}" for number in range(200)])
-    lines = board_text(found, "table", Style()).splitlines()
+    lines = text_of(found, "table", Style()).splitlines()
     assert [line.split()[0] for line in lines[2:202]] == [str(number) for number in range(1, 201)]
     assert max(map(len, lines[:202])) <= 100
     long = found._replace(runs=found.runs[:60], notes=("Note: rounded.", "left out: 2"))
-    caption, *others = [
-        line for line in board_text(long, "latex", Style()).splitlines() if line.startswith("\\caption")
-    ]
+    caption, *others = [line for line in text_of(long, "latex", Style()).splitlines() if line.startswith("\\caption")]
     assert set(others) <= {"\\caption{Continued.}"}
     assert " Note: rounded. Note: left out: 2. Not scored:" in caption
 
 
 def test_a_board_in_json_has_its_signature_and_is_short_in_python(runs: Path, snapshot: SnapshotAssertion) -> None:
     found = board(QRELS, runs, "RR")
-    document = json.loads(board_text(found, "json", Style()), parse_constant=pytest.fail)
+    document = json.loads(text_of(found, "json", Style()), parse_constant=pytest.fail)
     assert te.scoring.Signature.parse(document["signatures"]["RR"]["long"]) == found.signatures[0]
     assert repr(found) == "<Board of 3 runs by RR: first 0.8333, second 0.8333, third 0.3333>"
     assert [repr(made([*"abcdef"[:count]])) for count in (5, 6)] == snapshot
@@ -596,7 +594,7 @@ def test_a_board_in_json_has_its_signature_and_is_short_in_python(runs: Path, sn
 def test_latex_compiles(tmp_path: Path, count: int) -> None:
     names = (HOSTILE + [f"system{number}" for number in range(60)])[:count]
     packages = "\\usepackage{booktabs}\\usepackage{longtable}\\usepackage[T1]{fontenc}"
-    text = board_text(made(names), "latex", Style())
+    text = text_of(made(names), "latex", Style())
     (tmp_path / "board.tex").write_text(
         f"\\documentclass{{article}}{packages}\\begin{{document}}\n{text}\\end{{document}}\n", "utf-8"
     )

@@ -24,8 +24,8 @@ from treceval_py.boards import cache as cache_module
 from treceval_py.boards.board import Board, board
 from treceval_py.boards.cache import CACHE_NAME, cache_in
 from treceval_py.boards.over import board_over
-from treceval_py.boards.show import board_text
 from treceval_py.io.gzipped import Gzip
+from treceval_py.rendering import text_of
 from treceval_py.rendering.style import Style
 
 QRELS = {str(query): {"a": 1, "b": 1} for query in range(4)}
@@ -57,7 +57,7 @@ def made(**options: Any) -> Board:
 
 def printed(found: Board) -> str:
     """Return everything of a board but what was said of its cache."""
-    return board_text(found._replace(notes=()), "json", Style())
+    return text_of(found._replace(notes=()), "json", Style())
 
 
 # what is not believed

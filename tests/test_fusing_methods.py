@@ -45,7 +45,8 @@ def lists_of(*lists: dict[str, float]) -> list[tuple[Ids, np.ndarray]]:
 
 def fused(fusion: Fusion, *lists: dict[str, float], depth: int | None = None) -> dict[str, float]:
     aligned = align(lists_of(*lists), depth)
-    return dict(zip((docid.decode() for docid in aligned.docids.tolist()), aligned.fused(fusion).tolist(), strict=True))
+    order, scores = aligned.best(fusion)
+    return dict(zip((docid.decode() for docid in aligned.docids[order].tolist()), scores.tolist(), strict=True))
 
 
 def fusion_of(key: str) -> Fusion | None:

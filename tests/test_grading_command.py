@@ -69,7 +69,9 @@ def grade(folder: Path, *options: str) -> Done:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Return what a folder has, without the lock, in which is the number of the process."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 def records(folder: Path) -> dict[str, int]:

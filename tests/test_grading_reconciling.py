@@ -15,7 +15,7 @@ from test_scoring_profiles import PROFILE_OF, QRELS, RUN, Row, expressible, labe
 
 import treceval_py as te
 from treceval_py.grading.claims import reconciling
-from treceval_py.grading.claims.reconciling import Ways, reconcile
+from treceval_py.grading.claims.reconciling import MOST_SEARCHES, Ways, without_run
 from treceval_py.grading.records import Checked
 from treceval_py.io.judged_ranking import read_judged_ranking
 from treceval_py.scoring.profiles import profile_named
@@ -30,10 +30,13 @@ def checked(text: str, qrels: Any = LABELS, run: Any = LISTS, **options: Any) ->
     """Reconcile the claims of a text."""
     judgments = qrels if isinstance(qrels, te.Qrels) else te.Qrels(qrels)
     table = run if run is None or isinstance(run, te.Run) else te.Run(run)
-    profile = options.pop("profile", "trec_eval-10")
-    given: dict[str, Any] = {"complete": False, "level": None, "values": {}, "tolerance": 0.0, **options}
-    ways = None if table is None else Ways(judgments, table, profile_named(profile), **given)
-    return reconcile(claims_in(text.encode(), "claims.toml"), ways)
+    profile, values = profile_named(options.pop("profile", "trec_eval-10")), options.pop("values", {})
+    distances = options.pop("distances", False)
+    rules, claims = te.grading.Rules(**{"complete": False, **options}), claims_in(text.encode(), "claims.toml")
+    if table is None:
+        return [*map(without_run, claims)]
+    ways = Ways(judgments, table, profile, rules, values, distances=distances)
+    return [ways.checked(claim, None, searches=MOST_SEARCHES, profiles_only=False) for claim in claims]
 
 
 def said(text: str, *arguments: Any, **options: Any) -> tuple[str, str]:

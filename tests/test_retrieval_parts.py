@@ -35,7 +35,7 @@ def test_a_file_is_named_by_its_number_and_content(tmp_path: Path) -> None:
     assert file.name == f"00007-{digest[:16]}.npz"
 
 
-@pytest.mark.parametrize("damage", ["truncated", "renamed", "folder"])
+@pytest.mark.parametrize("damage", ["truncated", "renamed", "folder", "unfinished"])
 def test_what_is_damaged_is_missing(tmp_path: Path, damage: str) -> None:
     parts_of(tmp_path).write(0, scores=np.zeros(2))
     (file,) = (tmp_path / "search").rglob("*.npz")
@@ -43,6 +43,8 @@ def test_what_is_damaged_is_missing(tmp_path: Path, damage: str) -> None:
         file.write_bytes(file.read_bytes()[:-1])
     elif damage == "renamed":
         file.rename(file.with_name(file.name.replace("00000", "00001")))
+    elif damage == "unfinished":  # what a killed process leaves, though it may be whole
+        file.rename(file.with_name(f".{file.name}.treceval0"))
     else:
         file.unlink()
         file.mkdir()

@@ -21,6 +21,7 @@ pytest.importorskip("pyarrow")
 from treceval_py.corpora.reporting import Silent
 from treceval_py.data.ids import Ids
 from treceval_py.errors import OutputError, RunnerError
+from treceval_py.fusing.fusing import FusedQuery, run_of
 from treceval_py.io.named import read_run
 from treceval_py.io.target import written_whole
 from treceval_py.io.writing import trec_lines
@@ -194,7 +195,7 @@ def test_pytrec_eval_gives_the_file_the_values_of_the_scores(tmp_path: Path) -> 
 
 def test_lines_have_the_digits_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
     docids, scores = [b"d%d" % number for number in range(6)], np.array([1e10, 3.0, 0.5, 1e-5, 0.0, -2.25])
-    lists = [("q1", docids, scores), ("q2", docids[:2], scores[:2])]
+    lists = run_of([FusedQuery("q1", docids, scores), FusedQuery("q2", docids[:2], scores[:2])], "t")
     texts = ["10000000000.0", "3.0", "0.5", "1e-05", "0.0", "-2.25"]  # as Python's repr writes them
     expected = "".join(
         f"{qid} Q0 d{number} {number + 1} {texts[number]} t\n"

@@ -50,6 +50,7 @@ from treceval_py.judging.judged import JudgedRun
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.registry import SUM
 from treceval_py.ranges import tie_ranges
+from treceval_py.rendering import show_of, text_of
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of
 from treceval_py.scoring.opening import AnyJudgments, Opened
@@ -215,13 +216,9 @@ class Board(NamedTuple):
         return f"<Board of {len(self.runs)} runs by {brief(self.measures[0])}: {runs}{failed}>"
 
     def __str__(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "table")
 
     def _repr_html_(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "html")
 
     def plot(self, measure: str | Measure | None = None) -> Plot:
@@ -237,8 +234,6 @@ class Board(NamedTuple):
         MeasureError
             The board lacks the measure.
         """
-        from treceval_py.rendering import show_of
-
         plot: Plot = show_of(self).plot_of(self, measure)
         return plot
 
@@ -376,7 +371,11 @@ def scorer_of(qrels: AnyJudgments, scoring: Scoring, reading: Reading) -> tuple[
     if scoring.signatures is not None:
         raise MeasureError("boards are scored by a profile, not by signatures", "Give measures and a profile.")
     profile = profile_of(scoring.profile)
-    asked, left_out = _measures(scoring.measures, profile)
+    asked, left_out = usual_measures(profile), list[str]()
+    if scoring.measures is not None:
+        asked, left_out = comparable(scoring.measures, profile)
+        if not asked:
+            raise MeasureError("no measure to rank runs by", "Name one, such as map.")
     scoring = replace(scoring, measures=asked, profile=profile, complete=scoring.complete is not False)
     # Each run is read by one thread: as many runs are read at a time.
     reading = reading.checked()._replace(threads=1)
@@ -407,18 +406,6 @@ def _paths(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> S
         misuse = f"a board is made of files of runs, not of {shown(runs if wrong is None else wrong)}"
         raise EvaluationError(misuse, "Give paths, or compare runs in memory with te.compare.")
     return paths
-
-
-def _measures(
-    given: str | Measure | Iterable[str | Measure] | None, profile: Profile
-) -> tuple[list[Measure], list[str]]:
-    """Return the measures of the board, the deciding one first, and the measures omitted from sets."""
-    if given is None:
-        return usual_measures(profile), []
-    asked, notes = comparable(given, profile)
-    if not asked:
-        raise MeasureError("no measure to rank runs by", "Name one, such as map.")
-    return asked, notes
 
 
 class Scorer:
@@ -478,8 +465,7 @@ class Scorer:
             It cannot be scored, or its bytes do not match the digest, before or after.
         """
         relevance = isinstance(self.judgments, Qrels)
-        held = os.path.getsize(file) <= MOST_HELD
-        run = self.evaluator.table(file) if held else file
+        run = self.evaluator.table(file) if os.path.getsize(file) <= MOST_HELD else file
         opened = self.evaluator.open(run)
         results = results_of(opened, self.evaluator.plan, self.fingerprint)
         values = scored_of(results, "").values[:, : len(self.measures)]
@@ -716,7 +702,7 @@ def _ranked(
             float(low[run]),
             float(high[run]),
             groups[run],
-            _number(known.entries[run].judged),
+            math.nan if (judged := known.entries[run].judged) is None else judged,
             known.entries[run].tied,
             known.entries[run].missing,
             known.digests[run],
@@ -747,10 +733,6 @@ def scored_runs(known: Known, measures: tuple[str, ...], names: Sequence[str]) -
         Scored(name, file, entry.tag, measures, entry.qids, entry.values, (None,) * len(measures), entry.missing)
         for name, file, entry in zip(names, known.files, known.entries, strict=True)
     ]
-
-
-def _number(mean: float | None) -> float:
-    return float("nan") if mean is None else mean
 
 
 def _intervals(measure: Measure, column: Aligned, settings: BoardSettings) -> tuple[FloatArray, FloatArray]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from treceval_py.comparing.saved.files import run_files
+from treceval_py.comparing.saved.files import are_numbers, names_in, run_files
 from treceval_py.comparing.saved.naming import stem
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.data.ids import shown
@@ -114,7 +113,7 @@ def found_in(folder: str | os.PathLike[str]) -> Collections:
     path = os.fspath(folder)
     collections: list[Collection] = []
     passed, inside = list[str](), list[str]()
-    for name in _names_in(path):
+    for name in names_in(path):
         place = os.path.join(path, name)
         if name.startswith("."):
             passed.append(f"{name} (hidden)")
@@ -140,11 +139,11 @@ def found_in(folder: str | os.PathLike[str]) -> Collections:
 
 def _collection(folder: str) -> tuple[Collection | None, list[str]]:
     """Return the collection of a folder (None if it lacks judgments or runs), and its unused entries."""
-    names = _names_in(folder)
+    names = names_in(folder)
     judgments = _judgments(folder, names)
     inner = os.path.join(folder, RUNS)
     if os.path.isdir(inner):
-        runs = [inner] if any(not name.startswith(".") for name in _names_in(inner)) else []
+        runs = [inner] if any(not name.startswith(".") for name in names_in(inner)) else []
     else:
         files = [os.path.join(folder, name) for name in names if not name.startswith(".")]
         runs = [file for file in files if file != judgments and os.path.isfile(file) and _holds_run(file)]
@@ -154,7 +153,7 @@ def _collection(folder: str) -> tuple[Collection | None, list[str]]:
     unused = [name for name in names if os.path.join(folder, name) not in used and not name.startswith(".")]
     if judgments is not None and os.path.dirname(judgments) != folder:
         inside = os.path.dirname(judgments)
-        beside = [os.path.join(inside, name) for name in _names_in(inside) if not name.startswith(".")]
+        beside = [os.path.join(inside, name) for name in names_in(inside) if not name.startswith(".")]
         unused += [os.path.relpath(file, folder) for file in beside if file != judgments]
     return Collection(os.path.basename(os.path.abspath(folder)), judgments, tuple(runs)), unused
 
@@ -162,7 +161,7 @@ def _collection(folder: str) -> tuple[Collection | None, list[str]]:
 def _judgments(folder: str, names: Sequence[str]) -> str | None:
     """Return the judgments of a collection; None if there are none."""
     named = [os.path.join(folder, name) for name in names if name.lower().startswith("qrels")]
-    inner = [os.path.join(path, name) for path in named if os.path.isdir(path) for name in _names_in(path)]
+    inner = [os.path.join(path, name) for path in named if os.path.isdir(path) for name in names_in(path)]
     for several in (inner, named):
         files = [file for file in several if os.path.isfile(file) and not os.path.basename(file).startswith(".")]
         candidates = [file for file in files if _holds_judgments(file)]
@@ -186,7 +185,8 @@ def _holds_judgments(path: str) -> bool:
     except TrecevalError:
         return False
     fields = _fields(sight)
-    return format_of(sight, "qrels") is not None or (len(fields) == 4 and _is_whole(fields[3]))
+    in_columns = len(fields) == 4 and re.fullmatch(rb"[+-]?[0-9]+", fields[3]) is not None
+    return in_columns or format_of(sight, "qrels") is not None
 
 
 def _holds_run(path: str) -> bool:
@@ -200,31 +200,12 @@ def _holds_run(path: str) -> bool:
     except TrecevalError:
         return False
     fields, form = _fields(sight), format_of(sight, "run")
-    in_columns = len(fields) >= 6 and _is_number(fields[4]) if form is None else "qrels" not in form.holds
+    in_columns = len(fields) >= 6 and are_numbers(fields[4:5]) if form is None else "qrels" not in form.holds
     return in_columns or is_saved(path)
 
 
 def _fields(sight: Sight) -> list[bytes]:
     return sight.lines[0].split() if sight.lines else []
-
-
-def _is_whole(field: bytes) -> bool:
-    return re.fullmatch(rb"[+-]?[0-9]+", field) is not None
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        return math.isfinite(float(field))
-    except ValueError:
-        return False
-
-
-def _names_in(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder), key=os.fsencode)
-    except OSError as error:
-        unreadable = f"the folder cannot be listed: {error.strerror or error}"
-        raise InputError(unreadable, "Check its permissions.", file=folder) from None
 
 
 def _named(passed: Sequence[str], one: str, several: str) -> list[str]:

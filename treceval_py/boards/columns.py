@@ -14,12 +14,8 @@ if TYPE_CHECKING:
 
 def rank_interval(ranks: Sequence[tuple[int, int] | None], confidence: str) -> Column:
     """Return the intervals of ranks for people; hidden if there are none, or only one run."""
-    cells = ["–" if interval is None else _range(*interval) for interval in ranks]
+    cells = ["–" if interval is None else "–".join(map(str, dict.fromkeys(interval))) for interval in ranks]
     return Column(f"{confidence} ranks", cells, programs=False, people=any(ranks) and len(ranks) > 1)
-
-
-def _range(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low}–{high}"
 
 
 def ranks_for_programs(ranks: Sequence[tuple[int, int] | None]) -> tuple[Column, Column]:

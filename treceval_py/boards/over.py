@@ -12,13 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.boards.board import (
-    BoardSettings,
-    check_statistics,
-    known_runs,
-    scored_runs,
-    scorer_of,
-)
+from treceval_py.boards.board import BoardSettings, check_statistics, known_runs, scored_runs, scorer_of
 from treceval_py.boards.cache import cache_beside
 from treceval_py.boards.collections import Collection, Collections, found_in, listed_in
 from treceval_py.boards.intervals import (
@@ -39,6 +33,7 @@ from treceval_py.data.ids import encode, first_of, shown
 from treceval_py.errors import EvaluationError, InputError, MeasureError, brief, listed
 from treceval_py.io.digests import base_name, digest_of
 from treceval_py.measuring import Measure
+from treceval_py.rendering import text_of
 from treceval_py.scoring.planning import AS_IT_IS, Reading, Scoring
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature
@@ -171,13 +166,9 @@ class CollectionsBoard(NamedTuple):
         return f"<CollectionsBoard of {len(self.runs)} runs over {over} by {brief(self.measures[0])}: {runs}>"
 
     def __str__(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "table")
 
     def _repr_html_(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "html")
 
 
@@ -541,12 +532,10 @@ def _ranked(
 def _run(name: str, tables: Sequence[_Scores], places: Sequence[Mapping[str, int]], measures: int) -> CollectionRun:
     """Return a run that has no rank yet."""
     nothing = (float("nan"),) * measures
-    means = [
-        tuple(table.means[place[name], :measures].tolist()) if name in place else nothing
-        for table, place in zip(tables, places, strict=True)
-    ]
-    files = [table.files[place[name]] if name in place else "" for table, place in zip(tables, places, strict=True)]
-    digests = [table.digests[place[name]] if name in place else "" for table, place in zip(tables, places, strict=True)]
+    rows = [(table, place.get(name)) for table, place in zip(tables, places, strict=True)]
+    means = [nothing if row is None else tuple(table.means[row, :measures].tolist()) for table, row in rows]
+    files = ["" if row is None else table.files[row] for table, row in rows]
+    digests = ["" if row is None else table.digests[row] for table, row in rows]
     return CollectionRun(None, name, nothing, tuple(means), None, None, tuple(files), tuple(digests))
 
 

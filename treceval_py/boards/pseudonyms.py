@@ -67,7 +67,5 @@ def _said(digest: bytes, words: int) -> str:
 
 
 def _word(bits: int) -> str:
-    letters = []
-    for shift, kind in ((12, CONSONANTS), (10, VOWELS), (6, CONSONANTS), (4, VOWELS), (0, CONSONANTS)):
-        letters.append(kind[bits >> shift & len(kind) - 1])
-    return "".join(letters)
+    places = ((12, CONSONANTS), (10, VOWELS), (6, CONSONANTS), (4, VOWELS), (0, CONSONANTS))
+    return "".join(kind[bits >> shift & len(kind) - 1] for shift, kind in places)

@@ -16,7 +16,6 @@ from treceval_py.errors import visible
 from treceval_py.measuring import Measure
 from treceval_py.plots.images import Plot
 from treceval_py.plots.specs import means_plot
-from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.numbers import exactly, number, percent
 from treceval_py.rendering.style import Style
@@ -28,21 +27,6 @@ if TYPE_CHECKING:
     from treceval_py.boards.over import CollectionsBoard
 
 JUDGED = "judged@10: share of judged documents among the first ten."
-
-
-def board_text(board: Board, format: str, style: Style) -> str:
-    """Return a board as text.
-
-    Parameters
-    ----------
-    board : Board
-        The board.
-    format : str
-        One of `rendering.FORMATS`.
-    style : Style
-        Style of the output.
-    """
-    return render(document_of(board, style), format, style)
 
 
 def document_of(board: Board | CollectionsBoard, style: Style) -> Document:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 APART = {True: "not apart", False: "apart", None: ""}
 """The entry of the column Next, by whether a run is like the next one."""
 
+YES_OR_NO = {True: "yes", False: "no", None: None}
+"""The same for programs."""
+
 QUESTIONS = {
     "both": "over queries and collections: the range for other collections like these, with other queries",
     "queries": "over the queries of each collection: the range for other queries of the same collections",
@@ -57,7 +60,7 @@ def _table(board: CollectionsBoard) -> Table:
             for at, collection in enumerate(board.collections)
         ),
         *ranks_for_programs([run.ranks for run in runs]),
-        Column("like_next", [_yes_or_no(run.like_next) for run in runs], text=True, people=False),
+        Column("like_next", [YES_OR_NO[run.like_next] for run in runs], text=True, people=False),
         Column("collections_lacking", [run.lacking for run in runs], people=False),
     ]
     return Table(
@@ -76,10 +79,6 @@ def _table(board: CollectionsBoard) -> Table:
 def _averages(board: CollectionsBoard, at: int) -> Column:
     values = [run.averages[at] for run in board.runs]
     return Column(f"mean {board.measures[at]}", values, best=highest(values))
-
-
-def _yes_or_no(value: bool | None) -> str | None:
-    return None if value is None else "yes" if value else "no"
 
 
 def _sentences(board: CollectionsBoard) -> list[str]:

@@ -3,10 +3,5 @@
 from treceval_py import lazily
 
 __all__, __getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "checking.catalogue": "CODES Code",
-        "checking.checking": "Checked",
-        "checking.findings": "Finding",
-    },
+    __name__, {"checking.catalogue": "CODES Code", "checking.checking": "Checked", "checking.findings": "Finding"}
 )

@@ -11,7 +11,7 @@ from itertools import chain
 from treceval_py._types import Source
 from treceval_py.checking.findings import Collector
 from treceval_py.io.formats import encoding_of, format_of, is_text, sight_of
-from treceval_py.io.source import BYTE_ORDER_MARK, pieces, stream_of
+from treceval_py.io.source import BYTE_ORDER_MARK, PACKED_BEGINS, pieces, stream_of
 
 HEAD = 1 << 16
 """Bytes at the beginning of a file from which its encoding and kind are recognised."""
@@ -26,20 +26,14 @@ _ONE_LINE = re.compile(
 _BINARY = (
     (b"PK\x03\x04", "a zip archive"),
     (b"PK\x05\x06", "an empty zip archive"),
-    (b"\x1f\x8b", "gzip within a compressed file"),
-    (b"BZh", "bzip2 within a compressed file"),
-    (b"\xfd7zXZ\x00", "xz within a compressed file"),
-    (b"\x28\xb5\x2f\xfd", "zstd within a compressed file"),
+    *((magic, f"{kind} within a compressed file") for magic, kind in PACKED_BEGINS.items()),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),
     (b"%PDF", "a PDF document"),
     (b"{\\rtf", "an RTF document"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Word or Excel document"),
     (b"\x93NUMPY", "a NumPy array"),
-    (b"\x80\x02", "a Python pickle"),
-    (b"\x80\x03", "a Python pickle"),
-    (b"\x80\x04", "a Python pickle"),
-    (b"\x80\x05", "a Python pickle"),
+    *((bytes([0x80, protocol]), "a Python pickle") for protocol in range(2, 6)),
     (b"\x89HDF", "an HDF5 file"),
     (b"ARROW1", "an Arrow file"),
     (b"SQLite format 3\x00", "an SQLite database"),
@@ -102,10 +96,7 @@ def are_line_ends(text: bytes) -> bool:
 
 
 _ABOUT_BINARY = {
-    "a zip archive": "Unpack it first.",
-    "a 7-Zip archive": "Unpack it first.",
-    "a RAR archive": "Unpack it first.",
-    "a tar archive": "Unpack it first.",
+    **dict.fromkeys(("a zip archive", "a 7-Zip archive", "a RAR archive", "a tar archive"), "Unpack it first."),
     "gzip within a compressed file": "Unpack it once.",
     "an Excel workbook": "Save the sheet as text, separated by tabs.",
     "a NumPy array": "Load it with numpy and use Run.from_arrays.",

@@ -192,9 +192,8 @@ def _refuse_numbers(most: object, scale: object) -> None:
         wrong = f"most is {most!r}, which is not a number of findings"
         raise EvaluationError(wrong, "Give a whole number from 1, or 0 to keep all.")
     labels = list(scale) if isinstance(scale, (tuple, list)) else []
-    if scale is not None and (
-        len(labels) != 2 or not all(isinstance(each, Integral) for each in labels) or labels[0] > labels[1]
-    ):
+    sound = len(labels) == 2 and all(isinstance(label, Integral) for label in labels) and labels[0] <= labels[1]
+    if scale is not None and not sound:
         wrong = f"scale is {scale!r}, not the lowest and the highest label"
         raise EvaluationError(wrong, "Give two whole numbers, such as (0, 3).")
 
@@ -217,10 +216,9 @@ class _Check:
     def checked(self, source: Source, again: Callable[[], Source]) -> Checked:
         """Check the file."""
         source, ended = self._other_format(source)
-        shape = None if ended else self._of_lines(source, again)
-        if shape is not None and not self._collector.errors:
+        shape, held = None if ended else self._of_lines(source, again), self._collector
+        if shape is not None and not held.errors:
             self._what_would_be(again, shape)
-        held = self._collector
         return Checked(held.file, self._kind, held.sorted(), held.counts, self._lines, shape, self._unread())
 
     def _unread(self) -> str:
@@ -263,7 +261,7 @@ class _Check:
         if rows is None or kind is None:
             return None
         apart = self._collector.empty()
-        shape = self._examined(chain([rows], lines), apart)
+        shape = self._examined(chain([rows], lines), kind, apart)
         if not shape.scattered:
             self._collector.take(apart)
         elif kind.rel is not None:
@@ -274,7 +272,7 @@ class _Check:
             repetitions.finish()
         else:
             self._collector.take(apart, only=INTERLEAVED)
-            shape = self._examined(grouped(again, kind), self._collector)._replace(scattered=True)
+            shape = self._examined(grouped(again, kind), kind, self._collector)._replace(scattered=True)
         if self._swapped:
             self._collector.drop(OF_SWAPPED)
         return shape
@@ -297,15 +295,13 @@ class _Check:
                 self._over = True
                 return
 
-    def _examined(self, every: Iterable[QueryLines], collector: Collector) -> Shape:
-        if self._kind is None:
-            raise AssertionError("lines were read, so their kind is known")
-        judged = self._kind.rel is not None
-        checks = (
-            JudgmentChecks(self._kind, collector, scale=self._scale) if judged else QueryChecks(self._kind, collector)
-        )
-        beside = self._qrels is not None and self._kind.name != "qrels"
-        together = Together(self._qrels, self._kind, collector) if beside and self._qrels is not None else None
+    def _examined(self, every: Iterable[QueryLines], kind: Kind, collector: Collector) -> Shape:
+        checks: JudgmentChecks | QueryChecks = QueryChecks(kind, collector)
+        if kind.rel is not None:
+            checks = JudgmentChecks(kind, collector, scale=self._scale)
+        together = None
+        if self._qrels is not None and kind.name != "qrels":
+            together = Together(self._qrels, kind, collector)
         for rows in every:
             checks.take(rows)
             if together is not None:
@@ -334,11 +330,8 @@ class _Check:
             for name in (DEFAULT_PROFILE, "msmarco")
         )
         if ours != theirs:
-            self._collector.add(
-                "X208",
-                f"RR@10 is {ours} by the scores, and {theirs} by the rank column, which MS MARCO's script uses",
-                "Find out which of the two the run's author meant.",
-            )
+            values = f"RR@10 is {ours} by the scores, and {theirs} by the rank column, which MS MARCO's script uses"
+            self._collector.add("X208", values, "Find out which of the two the run's author meant.")
 
     def _turned(self, qrels: Qrels, source: Source) -> None:
         """Say what a run would score with the lowest score first, if that is more; if it is less, all is well."""
@@ -348,8 +341,5 @@ class _Check:
         if turned < plain:
             self._collector.drop(("R129",))
         elif shown != other:
-            self._collector.add(
-                "X209",
-                f"AP is {shown}, and would be {other} with the lowest score first",
-                "If scores are distances or ranks, write them with the opposite sign.",
-            )
+            values = f"AP is {shown}, and would be {other} with the lowest score first"
+            self._collector.add("X209", values, "If scores are distances or ranks, write them with the opposite sign.")

@@ -57,9 +57,8 @@ class Finding(NamedTuple):
 
     def __str__(self) -> str:
         """Return ``file:line:column: severity code: what. todo`` on one line."""
-        return visible(
-            f"{self.place}: {self.severity} {self.code}: {self.what}." + (f" {self.todo}" if self.todo else "")
-        )
+        todo = f" {self.todo}" if self.todo else ""
+        return visible(f"{self.place}: {self.severity} {self.code}: {self.what}.{todo}")
 
 
 class Collector:
@@ -84,12 +83,7 @@ class Collector:
     """
 
     def __init__(
-        self,
-        file: str,
-        *,
-        most: int = 100,
-        select: Collection[str] = (),
-        ignore: Collection[str] = (),
+        self, file: str, *, most: int = 100, select: Collection[str] = (), ignore: Collection[str] = ()
     ) -> None:
         self.file = file
         self.counts: Counter[str] = Counter()
@@ -111,16 +105,16 @@ class Collector:
         return chosen and not (self._ignore and code.startswith(self._ignore))
 
     def room(self, code: str) -> bool:
-        """Tell whether another finding of a code would be kept; if not, call `count` instead."""
-        return self.wants(code) and (not self.most or len(self._findings.get(code, ())) < self.most)
+        """Tell whether another finding of a code would be kept; if not, it is counted."""
+        if self.wants(code) and (not self.most or len(self._findings.get(code, ())) < self.most):
+            return True
+        self.count(code)
+        return False
 
     def add(self, code: str, what: str, todo: str = "", *, line: int = 0, column: int = 0) -> None:
         """Add a finding; ``what`` has no full stop at its end, ``todo`` has."""
-        self.every[code] += 1
-        if not self.wants(code):
-            return
-        self.counts[code] += 1
         if self.room(code):
+            self.count(code)
             finding = Finding(code, CODES[code].severity, self.file, line, column, what, todo)
             self._findings.setdefault(code, []).append(finding)
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 from zlib import crc32
 
 import numpy as np
@@ -24,6 +24,7 @@ from treceval_py.checking.scattered import NO_CODE, Codes, lines_of
 from treceval_py.checking.tidying import Tally, tidied
 from treceval_py.data.columns import QRELS, RUN
 from treceval_py.data.ids import repeated
+from treceval_py.data.table import by_query
 from treceval_py.diagnosis.columns import Kind, whole_number
 from treceval_py.errors import InputError
 from treceval_py.io.rows import scanned
@@ -148,17 +149,13 @@ class _Fixing:
         self._marked = False  # whether byte-order marks were removed
         self._ranked = Tally()
 
-    def _chunks(self, source: Source, collector: Collector | None = None) -> Iterator[Chunk]:
+    def _chunks(self, source: Source) -> Iterator[Chunk]:
         """Yield the text of the file; raise if it cannot be read to its end."""
-        if collector is None:
-            collector = Collector(self._name, most=1, select=(*ENDS, *DECODED))
-        begun = False
-        for first, raw in chunks(source, collector):
-            text = raw
-            if not begun:
-                text, begun = self._without_marks(raw)
+        self._reading, begun = Collector(self._name, most=1, select=(*ENDS, *DECODED)), False
+        for first, raw in chunks(source, self._reading):
+            text, begun = (raw, True) if begun else self._without_marks(raw)
             yield Chunk(first, text)
-        for finding in collector.sorted():
+        for finding in self._reading.sorted():
             if finding.code in ENDS:
                 raise InputError(finding.what, finding.todo, file=self._name, line=finding.line or None)
         if not begun:
@@ -217,7 +214,31 @@ class _Fixing:
         codes[rows] = np.repeat(of_queries[part.queries], np.diff(part.starts))
         return codes
 
-    def _edits(self, rows: dict[bytes, list[_Row]]) -> _Edits:
+    def write(self, source: Source, target: BinaryIO, edits: _Edits | None) -> Fixed:
+        """Write the copy; without edits, the changes are found in each chunk."""
+        tally, lines_in, lines_out = Tally(), 0, 0
+        for chunk in self._chunks(source):
+            text, lines = tidied(chunk.text, chunk.first, self._kind, tally)
+            changed = (self._edits_of(text, lines) if edits is None else edits).within(lines)
+            if changed:
+                text = _edited(text, lines, changed, self._kind)
+            target.write(text)
+            lines_in = chunk.first - 1 + chunk.text.count(b"\n")
+            lines_out += text.count(b"\n")
+        # Reading does not repair a carriage return within a line.
+        whole = {finding.code for finding in self._reading.sorted() if finding.code != "F008" or not finding.line}
+        whole |= {"F003"} if self._marked else set()
+        decoded = [sentence for code, sentence in DECODED.items() if code in whole]
+        return Fixed((*decoded, *tally.sentences(), *self._ranked.sentences()), lines_in, lines_out)
+
+    def _edits_of(self, text: bytes, lines: Sequence[int]) -> _Edits:
+        """Find the changes of lines that include all lines of their queries."""
+        rows: dict[bytes, list[_Row]] = {}
+        if not _is_sound(text, self._kind):
+            for query, line, fields in _fields(text, lines, self._kind):
+                # One that lacks a field has no document, so that its query keeps its ranks.
+                row = _row(line, fields, self._kind) if fields else _Row(line, b"", None, None)
+                rows.setdefault(query, []).append(row)
         changed: list[tuple[int, int]] = []
         for of_query in rows.values():
             once, twice = _without_duplicates(of_query)
@@ -230,31 +251,6 @@ class _Fixing:
         table = np.array(changed, dtype=np.int64).reshape(len(changed), 2)
         return _Edits(table[:, 0], table[:, 1])
 
-    def write(self, source: Source, target: BinaryIO, edits: _Edits | None) -> Fixed:
-        """Write the copy; without edits, the changes are found in each chunk."""
-        collector = Collector(self._name, most=1, select=(*ENDS, *DECODED))
-        tally, lines_in, lines_out = Tally(), 0, 0
-        for chunk in self._chunks(source, collector):
-            text, lines = tidied(chunk.text, chunk.first, self._kind, tally)
-            changed = (self._edits_of(text, lines) if edits is None else edits).within(lines)
-            if changed:
-                text = _edited(text, lines, changed, self._kind)
-            target.write(text)
-            lines_in = chunk.first - 1 + chunk.text.count(b"\n")
-            lines_out += text.count(b"\n")
-        # Reading does not repair a carriage return within a line.
-        whole = {finding.code for finding in collector.sorted() if finding.code != "F008" or not finding.line}
-        whole |= {"F003"} if self._marked else set()
-        decoded = [sentence for code, sentence in DECODED.items() if code in whole]
-        return Fixed((*decoded, *tally.sentences(), *self._ranked.sentences()), lines_in, lines_out)
-
-    def _edits_of(self, text: bytes, lines: Sequence[int]) -> _Edits:
-        """Find the changes of lines that include all lines of their queries."""
-        rows: dict[bytes, list[_Row]] = {}
-        if not _is_sound(text, self._kind):
-            _gather(rows, _fields(text, lines, self._kind), self._kind)
-        return self._edits(rows)
-
 
 def _is_sound(text: bytes, kind: Kind) -> bool:
     """Tell, for all lines of a chunk at once, that none needs a change; False also if that is uncertain."""
@@ -263,15 +259,12 @@ def _is_sound(text: bytes, kind: Kind) -> bool:
     part = scanned(memoryview(text), 1, kind.layout)
     if part is None:
         return False
-    query, docids, ranks = np.repeat(part.queries, np.diff(part.starts)), part.docids, part.ranks
-    if len(part.qids) != len(part.starts) - 1:  # the lines of a query are not together
-        order = np.argsort(query, kind="stable")
-        query, docids, ranks = query[order], docids.take(order), None if ranks is None else ranks[order]
-    starts = np.searchsorted(query, np.arange(len(part.qids) + 1)).astype(np.int64)
+    qids, starts, docids, order = by_query(part.qids, part.queries, np.diff(part.starts), part.docids)
     if repeated(docids, starts) is not None:
         return False
-    if kind.rank is None or ranks is None:
+    if kind.rank is None or part.ranks is None:
         return kind.rank is None
+    query, ranks = np.repeat(np.arange(len(qids)), np.diff(starts)), part.ranks if order is None else part.ranks[order]
     places = np.arange(1, len(docids) + 1) - starts[query]
     return bool((ranks == places).all() or (ranks[np.lexsort((ranks, query))] == places).all())
 
@@ -290,13 +283,6 @@ def _fields(text: bytes, lines: Sequence[int], kind: Kind) -> Iterator[tuple[byt
         fields = kind.layout.cut(raw)
         if fields and not fields[0].startswith(b"#"):
             yield fields[0], line, fields if is_plain(raw, fields, kind.layout) else []
-
-
-def _gather(rows: dict[bytes, list[_Row]], numbered: Iterable[tuple[bytes, int, list[bytes]]], kind: Kind) -> None:
-    """Group lines by query; add a line that lacks a field without a document, so that its query keeps its ranks."""
-    for query, line, fields in numbered:
-        row = _row(line, fields, kind) if fields else _Row(line, b"", None, None)
-        rows.setdefault(query, []).append(row)
 
 
 def _row(line: int, fields: list[bytes], kind: Kind) -> _Row:
@@ -374,14 +360,7 @@ def _edited(text: bytes, lines: Sequence[int], changed: dict[int, int], kind: Ki
         if rank is None:
             written.append(raw)
         elif rank != DROPPED:
-            written.append(_with_rank(raw, rank, kind))
+            start, end = span_of(raw, cast("int", kind.rank))
+            written.append(raw[:start] + str(rank).encode() + raw[end:])
     written.append(b"")
     return b"\n".join(written)
-
-
-def _with_rank(raw: bytes, rank: int, kind: Kind) -> bytes:
-    """Replace the rank of a line."""
-    if kind.rank is None:
-        raise AssertionError(f"{kind.what} has no ranks")
-    start, end = span_of(raw, kind.rank)
-    return raw[:start] + str(rank).encode() + raw[end:]

@@ -7,7 +7,7 @@ together.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import cast
 
 import numpy as np
 
@@ -36,13 +36,6 @@ MOST_LARGE = 200
 SEPARATE = "If they are one query, write its id in one way; if they are two, ignore this."
 
 
-class _Place(NamedTuple):
-    """The first place of something."""
-
-    line: int
-    column: int
-
-
 class JudgmentChecks:
     """Checks all judgments of a file, chunk by chunk, and adds its findings to a collector.
 
@@ -57,10 +50,8 @@ class JudgmentChecks:
     """
 
     def __init__(self, kind: Kind, collector: Collector, *, scale: tuple[int, int] | None = None) -> None:
-        if kind.rel is None:
-            raise ValueError(f"{kind.what} has no labels")
         self._kind = kind
-        self._rel_field = kind.rel
+        self._rel_field = cast("int", kind.rel)
         self._collector = collector
         self._scale = scale
         self._first_line: dict[bytes, int] = {}
@@ -76,14 +67,12 @@ class JudgmentChecks:
         self._first_negative = 0  # its line
         self._lowest = 0
         self._by_label: dict[int, int] = {}
-        self._large: dict[int, _Place] = {}
+        self._large: dict[int, tuple[int, int]] = {}  # the first place of each
         self._documents = 0
 
     def take(self, rows: QueryLines) -> None:
         """Check the judgments of a chunk."""
-        rels = rows.rels
-        if rels is None:
-            raise ValueError("rows without labels")
+        rels = cast("IntArray", rows.rels)
         if not len(rels):
             return
         self._documents += len(rels)
@@ -101,14 +90,7 @@ class JudgmentChecks:
         if not self._scattered:
             self._repetitions.finish()
             self._collector.take(self._repeated)
-        return Shape(
-            first_line=self._first_line,
-            counts=self._counts,
-            documents=self._documents,
-            tied=0,
-            contradicted=0,
-            scattered=self._scattered,
-        )
+        return Shape(self._first_line, self._counts, self._documents, 0, 0, self._scattered)
 
     def _look_at_queries(self, rows: QueryLines, rels: IntArray) -> None:
         """Record the queries of a chunk, and those whose lines are not together."""
@@ -130,19 +112,11 @@ class JudgmentChecks:
         if not self._collector.wants("Q316"):
             return
         other = self._spellings.setdefault(key(qid), qid)
-        if other == qid:
-            return
-        if not self._collector.room("Q316"):
-            self._collector.count("Q316")
+        if other == qid or not self._collector.room("Q316"):
             return
         likeness = f"query {quoted(qid)} looks like query {quoted(other)} of line {self._first_line[other]}"
-        self._collector.add(
-            "Q316",
-            f"{likeness}: they differ only in {difference(qid, other)}",
-            SEPARATE,
-            line=int(rows.lines[row]),
-            column=rows.column(row, 0),
-        )
+        likeness += f": they differ only in {difference(qid, other)}"
+        self._collector.add("Q316", likeness, SEPARATE, line=int(rows.lines[row]), column=rows.column(row, 0))
 
     def _look_at_labels(self, rows: QueryLines, rels: IntArray) -> None:
         negative = np.flatnonzero(rels < 0)
@@ -157,11 +131,10 @@ class JudgmentChecks:
 
     def _tell_outside(self, rows: QueryLines, row: int, rel: int) -> None:
         if not self._collector.room("Q312"):
-            self._collector.count("Q312")
             return
         where, todo = _about_scale(self._scale)
-        column = rows.column(row, self._rel_field)
-        self._collector.add("Q312", f"label {rel} is {where}", todo, line=int(rows.lines[row]), column=column)
+        line, column = int(rows.lines[row]), rows.column(row, self._rel_field)
+        self._collector.add("Q312", f"label {rel} is {where}", todo, line=line, column=column)
 
     def _keep_large(self, rows: QueryLines, rels: IntArray) -> None:
         """Count positive labels, and keep the first place of each large one."""
@@ -176,7 +149,7 @@ class JudgmentChecks:
                 continue
             self._by_label[label] = self._by_label.get(label, 0) + number
             if label >= LARGE_LABEL and label not in self._large and len(self._large) <= MOST_LARGE:
-                self._large[label] = _Place(int(rows.lines[place]), rows.column(place, self._rel_field))
+                self._large[label] = int(rows.lines[place]), rows.column(place, self._rel_field)
 
     def _tell_outstanding_labels(self) -> None:
         """Report rare labels that are far above all others."""
@@ -194,22 +167,16 @@ class JudgmentChecks:
                 self._tell_outstanding(label, usual)
 
     def _tell_outstanding(self, label: int, lower: int) -> None:
-        number, first = self._by_label[label], self._large[label]
+        number, (line, column) = self._by_label[label], self._large[label]
         times = "once" if number == 1 else f"{number:,} times, first here"
-        self._collector.add(
-            "Q312",
-            f"label {label} occurs {times}, while nearly all labels are at most {lower}",
-            "Correct it; if it is intended, give --scale.",
-            line=first.line,
-            column=first.column,
-        )
+        outlier = f"label {label} occurs {times}, while nearly all labels are at most {lower}"
+        self._collector.add("Q312", outlier, "Correct it; if it is intended, give --scale.", line=line, column=column)
 
     def _tell_negative_labels(self) -> None:
         if self._negative:
             of = _share(self._negative, self._documents, "label", "labels")
-            negatives = (
-                f"{of} {'is' if self._negative == 1 else 'are'} negative, the lowest {self._lowest}; the first is here"
-            )
+            are = "is" if self._negative == 1 else "are"
+            negatives = f"{of} {are} negative, the lowest {self._lowest}; the first is here"
             todo = "trec_eval treats such documents as not judged; if they are not relevant, write 0."
             self._collector.add("Q313", negatives, todo, line=self._first_negative)
 
@@ -219,24 +186,17 @@ class JudgmentChecks:
         if without:
             have = "has" if len(without) == 1 else "have"
             of = _share(len(without), len(self._counts), "query", "queries")
-            self._collector.add(
-                "Q314",
-                f"{of} {have} no relevant document; the first is {quoted(without[0])}",
-                "trec_eval counts 0 for such a query; some programs leave it out of the mean.",
-                line=self._first_line[without[0]],
-            )
+            absence = f"{of} {have} no relevant document; the first is {quoted(without[0])}"
+            todo = "trec_eval counts 0 for such a query; some programs leave it out of the mean."
+            self._collector.add("Q314", absence, todo, line=self._first_line[without[0]])
 
     def _tell_interleaved(self) -> None:
         if self._apart:
             qid, line = next(iter(self._apart.items()))
             of = _share(len(self._apart), len(self._counts), "query", "queries")
-            self._collector.add(
-                "Q315",
-                f"the lines of {of} are not together; "
-                f"query {quoted(qid)}, which began on line {self._first_line[qid]}, continues here",
-                "Sort the lines by query, with a stable sort; some programs lose lines otherwise.",
-                line=line,
-            )
+            where = f"query {quoted(qid)}, which began on line {self._first_line[qid]}, continues here"
+            todo = "Sort the lines by query, with a stable sort; some programs lose lines otherwise."
+            self._collector.add("Q315", f"the lines of {of} are not together; {where}", todo, line=line)
 
 
 def tell_labels(qrels: Qrels, collector: Collector, scale: tuple[int, int] | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -200,8 +200,7 @@ class _Careful:
             if fields is not given:
                 spaced = quoted(next(field for field in fields if len(field.split()) > 1))
                 self._tell(Sign("F020", f"the id {spaced} contains a space", _SPACED), at)
-        take = {"run": self._take_run, "msmarco": self._take_ranking}.get(kind.name, self._take_judgment)
-        if take(fields, line, at):
+        if (self._take_run if kind.name == "run" else self._take_whole)(fields, line, at):
             self._qids.append(fields[0])
             self._docids.append(fields[kind.docid])
             self._at.append(at)
@@ -254,16 +253,12 @@ class _Careful:
         self._whole.append(whole or 0)
         return True
 
-    def _take_ranking(self, fields: list[bytes], line: bytes, at: int) -> bool:
-        return self._take_whole(fields[2], line, at, 2, lambda text: about_rank(text, alone=True))
-
-    def _take_judgment(self, fields: list[bytes], line: bytes, at: int) -> bool:
-        return self._take_whole(fields[3], line, at, 3, about_label)
-
-    def _take_whole(self, text: bytes, line: bytes, at: int, field: int, about: Callable[[bytes], Sign]) -> bool:
-        number = whole_number(text)
+    def _take_whole(self, fields: list[bytes], line: bytes, at: int) -> bool:
+        """Take a judgment, or the rank of a run without scores; both are the last field."""
+        number, field = whole_number(fields[-1]), len(fields) - 1
         if number is None:
-            self._tell(about(text), at, line, field)
+            fault = about_rank(fields[-1], alone=True) if self._kind.name == "msmarco" else about_label(fields[-1])
+            self._tell(fault, at, line, field)
             return False
         self._whole.append(number)
         return True
@@ -284,8 +279,9 @@ class _Careful:
             self._tell(Sign("R111", mismatch, "A run has one tag: were two runs joined into one file?"), at, line, 5)
 
     def _tell(self, fault: Sign, at: int, line: bytes = b"", field: int = 0) -> None:
-        column = column_of(line, field) if self._collector.room(fault.code) else 0
-        self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
+        if self._collector.room(fault.code):
+            column = column_of(line, field)
+            self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
 
 
 _SPACED = "Write it without: trec_eval and others split lines at spaces, too."

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import BoolArray, IntArray
+from treceval_py._types import BoolArray
 from treceval_py.checking.findings import Collector
-from treceval_py.checking.rows import QueryLines, column_of
-from treceval_py.data.ids import beginning_of, quoted
+from treceval_py.checking.rows import QueryLines
+from treceval_py.data.ids import beginning_of, encode, quoted
 from treceval_py.diagnosis.columns import Kind
 from treceval_py.diagnosis.signs import Lists
 
@@ -58,7 +57,7 @@ class PlacedLists(Lists):
 
     def column(self, row: int, field: int | None) -> int:
         """Return the character of its line at which a field of a row begins; 0 without a field."""
-        return 0 if field is None else column_of(self._text(row), field)
+        return 0 if field is None else self.rows.column(row, field)
 
     def place(self, row: int, field: int | None, words: str) -> Place:
         """Return words about a field of a row, with its place."""
@@ -66,26 +65,15 @@ class PlacedLists(Lists):
 
     def written(self, row: int, field: int | None) -> str:
         """Return a field of a row as it is in the file, shortened for a message; empty without a field."""
-        return "" if field is None else beginning_of(self._text(row).split()[field])
+        return "" if field is None else beginning_of(self.rows.line_text(row).split()[field])
 
     def document(self, row: int) -> str:
         """Return the document of a row in quotes."""
-        cuts = self.rows.docids.offsets
-        return quoted(self.rows.docids.buffer[int(cuts[row]) : int(cuts[row + 1])])
+        return quoted(encode(self.docids[row]))
 
     def name(self, number: int) -> str:
         """Return a query in quotes."""
         return quoted(self.rows.qids[number])
-
-    def _text(self, row: int) -> bytes:
-        # `QueryLines.line_text` searches for the ends of lines each time, which is slow for thousands of findings.
-        at = int(self.rows.at[row])
-        return self.rows.text[int(self._line_starts[at]) : int(self._line_starts[at + 1]) - 1]
-
-    @cached_property
-    def _line_starts(self) -> IntArray:
-        ends = np.flatnonzero(np.frombuffer(self.rows.text, dtype=np.uint8) == ord("\n"))
-        return np.concatenate([[0], ends + 1])
 
 
 class Tally:

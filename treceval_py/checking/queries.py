@@ -137,7 +137,6 @@ class QueryChecks:
         same = values is None or bool(values[first] == values[row])
         code = "R120" if same else "R121"
         if not self._collector.room(code):
-            self._collector.count(code)
             return
         again = f"document {lists.document(row)} is listed again in query {lists.name(number)}"
         before = f"first on line {lists.line(first)}"
@@ -170,10 +169,9 @@ class QueryChecks:
         if not self._interleaved:
             return
         qid, (line, column) = next(iter(self._interleaved)), self._again
-        interleaving = (
-            f"the lines of {len(self._interleaved):,} of {len(self._counts):,} queries are not together: query "
-            f"{quoted(qid)} appears again here (first on line {self._first_line[qid]})"
-        )
+        again = f"query {quoted(qid)} appears again here (first on line {self._first_line[qid]})"
+        number, every = len(self._interleaved), len(self._counts)
+        interleaving = f"the lines of {number:,} of {every:,} queries are not together: {again}"
         todo = "Values here do not depend on it, but some programs need all lines of a query together."
         self._collector.add("R122", interleaving, todo, line=line, column=column)
 

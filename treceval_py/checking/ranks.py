@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
+from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.lists import Place, PlacedLists, Tally
 from treceval_py.diagnosis.signs import of_queries
@@ -79,11 +82,9 @@ class RankChecks:
 
 def _contradiction(lists: PlacedLists, number: int) -> Place:
     """Describe the first document by rank that has a higher score than the one before."""
-    if lists.scores is None:
-        raise AssertionError("ranks contradict scores, so there are scores")
-    start, stop = int(lists.offsets[number]), int(lists.offsets[number + 1])
+    start, stop = lists.offsets[number : number + 2].tolist()
     order = lists.by_rank[start:stop]
-    ordered = lists.scores[order]
+    ordered = cast("FloatArray", lists.scores)[order]
     at = int(np.flatnonzero(ordered[1:] > ordered[:-1])[0])
     upper, lower = int(order[at]), int(order[at + 1])
     words = (
@@ -108,22 +109,20 @@ def _begins(lists: PlacedLists, number: int) -> Place:
 
 def _odd(lists: PlacedLists, number: int) -> Place:
     """Describe the first rank, in rising order, that leaves a gap or repeats; or the lowest, if it is above 1."""
-    if lists.ranks is None:
-        raise AssertionError("ranks are odd, so there are ranks")
-    start, stop = int(lists.offsets[number]), int(lists.offsets[number + 1])
+    start, stop = lists.offsets[number : number + 2].tolist()
     order = lists.by_rank[start:stop]
-    ranks = lists.ranks[order]
-    query = lists.name(number)
+    ranks, query = cast("IntArray", lists.ranks)[order], lists.name(number)
     if int(ranks[0]) > 1:
         row = int(order[0])
         return lists.place(row, lists.kind.rank, f"in query {query} they begin at {_rank(lists, row)}")
     at = int(np.flatnonzero(ranks[1:] - ranks[:-1] != 1)[0])
-    before, row = sorted((int(order[at]), int(order[at + 1]))) if ranks[at] == ranks[at + 1] else order[at : at + 2]
-    if lists.ranks[before] == lists.ranks[row]:
+    before, row = order[at : at + 2].tolist()
+    if ranks[at] == ranks[at + 1]:
+        before, row = sorted((before, row))
         words = f"in query {query} rank {_rank(lists, row)} appears again (first on line {lists.line(before)})"
     else:
         words = f"in query {query} the next rank after {_rank(lists, before)} is {_rank(lists, row)}"
-    return lists.place(int(row), lists.kind.rank, words)
+    return lists.place(row, lists.kind.rank, words)
 
 
 def _rank(lists: PlacedLists, row: int) -> str:

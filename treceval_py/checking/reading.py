@@ -89,25 +89,13 @@ def chunks(source: Source, collector: Collector) -> Iterator[Chunk]:
             text = text_of(given, head, collector)
             if text is None:
                 return
-            yield from _numbered(text, collector.file, bytewise)
+            for block in blocks(text, name=collector.file, whole_queries=True, columns=True):
+                yield bytewise.look(bytes(block))
+            bytewise.ended = True
         except InputError as error:
-            bytewise.refuse(error)
+            bytewise.refuse(at_line(error, bytewise.lines))
         finally:
             bytewise.finish()
-
-
-def _numbered(source: Source, name: str, bytewise: _Bytes) -> Iterator[Chunk]:
-    """Yield blocks with the numbers of their first lines, after checking their bytes."""
-    stream = blocks(source, name=name, whole_queries=True, columns=True)
-    while True:
-        try:
-            block = next(stream)
-        except StopIteration:
-            bytewise.ended = True
-            return
-        except InputError as error:
-            raise at_line(error, bytewise.lines) from None
-        yield bytewise.look(bytes(block))
 
 
 def without_data(text: bytes) -> tuple[IntArray, IntArray, int]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import cast
 
+from treceval_py._types import IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.rows import QueryLines
 from treceval_py.data.ids import encode, quoted, repeated
@@ -70,12 +72,10 @@ class Repetitions:
             self._collector.add("Q317", grouping + also, OF_GROUPS, line=line, column=column)
 
     def _tell_twice(self, rows: QueryLines, document: str, first: int, row: int) -> None:
-        if rows.rels is None or self._kind.rel is None:
-            raise AssertionError("judgments have labels")
-        label, other, line = int(rows.rels[row]), int(rows.rels[first]), rows.lines[first]
-        code, field = ("Q310", self._kind.docid) if label == other else ("Q311", self._kind.rel)
+        rels, line = cast("IntArray", rows.rels), rows.lines[first]
+        label, other = int(rels[row]), int(rels[first])
+        code, field = ("Q310", self._kind.docid) if label == other else ("Q311", cast("int", self._kind.rel))
         if not self._collector.room(code):
-            self._collector.count(code)
             return
         if label == other:
             repetition = f"{document} is listed twice with label {label} (first on line {line})"

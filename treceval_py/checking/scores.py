@@ -72,10 +72,8 @@ class ScoreChecks:
             self._ties.tell(collector, "R130", f"{seen.ties}: {self._ties.first.words}", todo)
         count = self._close_pairs
         if count and count >= MANY_CLOSE * self._neighbours:
-            nearness = (
-                f"{count:,} of {self._neighbours:,} neighbours ({share_of(count, self._neighbours)}) have scores that "
-                f"differ, but not in single precision: {self._close.first.words}"
-            )
+            of = f"{count:,} of {self._neighbours:,} neighbours ({share_of(count, self._neighbours)})"
+            nearness = f"{of} have scores that differ, but not in single precision: {self._close.first.words}"
             todo = "trec_eval 9 and pytrec_eval treat them as ties, ordered by id; this program does not."
             self._close.tell(collector, "R131", nearness, todo)
 

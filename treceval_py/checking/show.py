@@ -87,11 +87,7 @@ def check_sarif(files: Sequence[Checked]) -> str:
 
     findings = list(_findings(files))
     rules = sorted({finding.code for finding in findings})
-    driver = {
-        "name": "treceval check",
-        "version": __version__,
-        "rules": [_rule(CODES[code]) for code in rules],
-    }
+    driver = {"name": "treceval check", "version": __version__, "rules": [_rule(CODES[code]) for code in rules]}
     results = [
         {
             "ruleId": finding.code,

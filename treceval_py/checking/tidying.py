@@ -89,11 +89,8 @@ def tidied(text: bytes, first: int, kind: Kind, tally: Tally) -> tuple[bytes, Se
     lines : sequence of int
         The numbers of its lines in the file.
     """
-    if (
-        _is_tidy(text)
-        and (kind.name != "run" or _is_whole(text))
-        and not (_begins_with_names(text) and not tally.begun)
-    ):
+    headed = not tally.begun and _begins_with_names(text)
+    if not headed and _is_tidy(text) and (kind.name != "run" or _is_whole(text)):
         tally.begun = True
         tally.tag = (text.rsplit(None, 1)[-1:] or [tally.tag])[0] if kind.name == "run" else tally.tag
         return text, range(first, first + text.count(b"\n"))

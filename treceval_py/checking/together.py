@@ -112,16 +112,9 @@ class Together:
         if like is None:
             return
         self._alike.add(qid)
-        if not self._collector.room("X204"):
-            self._collector.count("X204")
-            return
-        self._collector.add(
-            "X204",
-            f"query {but_known(qid, like)}",
-            "Write query ids as in QRELS.",
-            line=int(rows.lines[row]),
-            column=rows.column(row, 0),
-        )
+        if self._collector.room("X204"):
+            known, todo = f"query {but_known(qid, like)}", "Write query ids as in QRELS."
+            self._collector.add("X204", known, todo, line=int(rows.lines[row]), column=rows.column(row, 0))
 
     def _look_at_documents(self, lists: PlacedLists, number: int, query: int, *, new: bool) -> None:
         """Look up documents of a judged query: its first ones when it is seen for the first time, and all if needed."""
@@ -155,26 +148,18 @@ class Together:
         for row, (docid, rel) in enumerate(columns, start):
             judged = judgments.get(docid)
             # Most collections treat a document without a judgment as not relevant, like label 0.
-            if judged == rel or (judged is None and rel <= 0):
-                continue
-            if not self._collector.room("X210"):
-                self._collector.count("X210")
+            if judged == rel or (judged is None and rel <= 0) or not self._collector.room("X210"):
                 continue
             labelled = f"document {quoted(docid)} of query {quoted(encode(self._qrels.qids[query]))} has label {rel}"
-            self._collector.add(
-                "X210",
-                f"{labelled}, but QRELS " + ("does not judge it" if judged is None else f"says {judged}"),
-                "Use the label of QRELS, or find out which one is right.",
-                line=int(rows.lines[row]),
-                column=rows.column(row, field),
-            )
+            other = f"{labelled}, but QRELS " + ("does not judge it" if judged is None else f"says {judged}")
+            todo = "Use the label of QRELS, or find out which one is right."
+            self._collector.add("X210", other, todo, line=int(rows.lines[row]), column=rows.column(row, field))
 
     def _tell_no_common_query(self, shape: Shape) -> None:
         ours, theirs = _named(shape.first_line), _named(map(encode, self._qrels.qids))
         todo = "Write query ids as in QRELS." if self._alike else "Is it a run for other queries?"
-        queries = (
-            f"none of {len(shape.first_line):,} queries is" if len(shape.first_line) > 1 else "the only query is not"
-        )
+        several = len(shape.first_line) > 1
+        queries = f"none of {len(shape.first_line):,} queries is" if several else "the only query is not"
         mismatch = f"{queries} judged: here {ours}; in QRELS {theirs}"
         if self._turned:
             mismatch = f"query and document are swapped: {mismatch}"
@@ -197,12 +182,9 @@ class Together:
         # At least one other query is judged.
         are = "is" if len(others) == 1 else "are"
         of = f"{len(others):,} of {len(shape.first_line):,} queries of the run"
-        self._collector.add(
-            "X203",
-            f"{of} {are} not judged; the first is {quoted(others[0])}",
-            "It is not scored." if len(others) == 1 else "They are not scored.",
-            line=shape.first_line[others[0]],
-        )
+        todo = "It is not scored." if len(others) == 1 else "They are not scored."
+        unjudged = f"{of} {are} not judged; the first is {quoted(others[0])}"
+        self._collector.add("X203", unjudged, todo, line=shape.first_line[others[0]])
 
     def _tell_no_judged_document(self) -> None:
         if not self._collector.wants("X205") or self._chunk is None:
@@ -223,10 +205,8 @@ class Together:
         pooled = sampled.number >= LEAST_SAMPLED and is_pooled(self._qrels)
         if not few and (not pooled or len(strays) < most):
             return
-        unknown, version = (
-            len(strays) - judged_elsewhere(self._qrels, strays),
-            "Is it the version of the corpus that was judged?",
-        )
+        unknown = len(strays) - judged_elsewhere(self._qrels, strays)
+        version = "Is it the version of the corpus that was judged?"
         if few:
             unjudged = f"{sampled.documents} only {sampled.words} judged for their query"
             unjudged += f", and {unknown:,} are not judged for any query" if unknown >= most else ""

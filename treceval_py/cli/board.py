@@ -12,6 +12,7 @@ from treceval_py.cli.commands import Command
 from treceval_py.cli.options import (
     COLUMNS,
     GROUPS,
+    NAMES,
     choice,
     decimal,
     flag,
@@ -77,7 +78,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @flag("--no-cache", "Score all runs again, without a cache.")
 @titled("Output")
 @GROUPS
-@choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique].")
+@NAMES
 @option("--pseudonyms", "KEY", "Hide the names of runs: pseudonyms by secret words.")
 @COLUMNS
 @output_options()

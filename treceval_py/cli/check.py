@@ -5,25 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.options import (
-    TWICE,
-    choice,
-    flag,
-    format_option,
-    given,
-    named,
-    number,
-    option,
-    repeatable,
-    titled,
-)
+from treceval_py.cli.options import TWICE, choice, flag, format_option, given, named, number, option, repeatable, titled
 from treceval_py.cli.printing import Output, check_targets, kind_of, note, put, say
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
 from treceval_py.io.formats import checkable
@@ -117,8 +106,7 @@ def check(
     targets = _targets(files, fix, in_place)
     # Each of several files is fixed by itself, and --as says what each of them is.
     qrels, files = (qrels, files) if kind or targets else _divided(qrels, files)
-    read = [file for file in (qrels, *files) if file is not None]
-    check_targets([output, *(() if in_place else targets)], read)
+    check_targets([output, *(() if in_place else targets)], [qrels, *files])
     if in_place:
         check_targets([output, *targets], [])
     with ExitStack() as opened:
@@ -153,15 +141,12 @@ def _divided(qrels: str | None, files: tuple[str, ...]) -> tuple[str | None, tup
 
 def _repeatable(path: str, opened: ExitStack) -> Callable[[], Source]:
     """Return what gives a source for one more reading; of standard input and of pipes a copy is kept."""
-    if not _is_stream(path):
-        return lambda: path
-    from treceval_py.io.source import kept
+    if _is_stream(path):
+        from treceval_py.io.source import kept
 
-    try:
-        _, again = opened.enter_context(kept(path))
-    except InputError:  # the check reports why
-        return lambda: path
-    return again
+        with suppress(InputError):  # the check reports why
+            return opened.enter_context(kept(path))[1]
+    return lambda: path
 
 
 def _is_stream(path: str) -> bool:
@@ -238,8 +223,7 @@ def _fixed(
     try:
         os.makedirs(folder or ".", exist_ok=True)
     except OSError as error:
-        problem = f"cannot be made: {error.strerror or error}"
-        raise OutputError(problem, "Name another folder.", file=folder) from None
+        raise OutputError(f"cannot be made: {error.strerror or error}", "Name another folder.", file=folder) from None
     try:
         with written_whole(target) as stream:
             done = fix(source(), stream, before.kind)

@@ -237,10 +237,7 @@ USES = {
         "agree": "measure how far judges of relevance agree",
     },
     "Automate": {"gate": "decide whether a run may replace another, in CI"},
-    "Look up": {
-        "measures": "list and explain measures",
-        "profiles": "compare the conventions of other programs",
-    },
+    "Look up": {"measures": "list and explain measures", "profiles": "compare the conventions of other programs"},
 }
 """The commands, with a short description each, by what they are used for."""
 
@@ -362,10 +359,7 @@ def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
     try:
         words = _called([*arguments]) if program is treceval else [*arguments]
         # Not click's own `main`, which prints a line of its own when the program is interrupted.
-        with (
-            warnings.catch_warnings(),
-            program.make_context(program.name, words, obj=tuple(arguments)) as context,
-        ):
+        with warnings.catch_warnings(), program.make_context(program.name, words, obj=tuple(arguments)) as context:
             warnings.simplefilter("always", TrecevalWarning)
             # Commands print these as notes, beside what they concern.
             warnings.simplefilter("ignore", SuspectRunWarning)

@@ -138,8 +138,7 @@ def gathered(
             optional=optional,
             fewest=fewest,
         )
-    passed = passed_over(files, without=[qrels, *outputs])
-    return gathering._replace(notes=(*gathering.notes, *passed))
+    return gathering._replace(notes=(*gathering.notes, *passed_over(files, without=[qrels, *outputs])))
 
 
 def compared(

@@ -36,12 +36,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
     "How much lower the candidate may be: 0.01, or 5% of the baseline. Repeatable [0.01 where there is no floor].",
     "measure",
 )
-@repeatable(
-    "--floor floors",
-    "MEASURE=X",
-    "Lowest mean of the candidate, without a test. Repeatable.",
-    "measure",
-)
+@repeatable("--floor floors", "MEASURE=X", "Lowest mean of the candidate, without a test. Repeatable.", "measure")
 @titled("Reading files")
 @FORCE
 @titled("Statistics")

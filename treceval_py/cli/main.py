@@ -85,9 +85,7 @@ def _die_of(number: signal.Signals) -> NoReturn:
     for path in [] if target is None else [*target.OPEN]:  # of which the signal came before it could be unwound
         with contextlib.suppress(OSError):
             os.unlink(path)
-    if (
-        sys.platform == "win32"
-    ):  # `os.kill` would end it with the signal's number, 2, which is our status for wrong usage
+    if sys.platform == "win32":  # `os.kill` would end it with the signal's number, our status for wrong usage
         os._exit(CONTROL_C)
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

@@ -41,18 +41,8 @@ def given(ctx: click.Context) -> set[str]:
 def version_option(show: Callable[[object], NoReturn], help: str) -> Decorator:
     """Return the option ``--version``, which shows the version and ends the program."""
     # Unlike a callback, a type is called only if the option is given.
-    return click.option(
-        "-v",
-        "--version",
-        cls=Option,
-        is_flag=True,
-        flag_value="",
-        type=show,
-        default=None,
-        is_eager=True,
-        expose_value=False,
-        help=help,
-    )
+    how = {"flag_value": "", "type": show, "default": None, "is_eager": True, "expose_value": False}
+    return flag("-v --version", help, **how)
 
 
 TWICE = "Standard input (-) can be read only once."
@@ -106,14 +96,12 @@ def usual_choice(spellings: str, values: Sequence[str], help: str, **settings: A
 
 def number(spellings: str, help: str, default: int | None = None, least: int = 0, most: int | None = None) -> Decorator:
     """Return an option that takes a whole number from `least` to `most`."""
-    return click.option(
-        *spellings.split(), cls=Option, type=within(least, most), metavar="N", default=default, help=help
-    )
+    return option(spellings, "N", help, type=within(least, most), default=default)
 
 
 def decimal(spellings: str, help: str, default: float | None = None) -> Decorator:
     """Return an option that takes a number."""
-    return click.option(*spellings.split(), cls=Option, type=float, metavar="X", default=default, help=help)
+    return option(spellings, "X", help, type=float, default=default)
 
 
 def within(least: int = 0, most: int | None = None) -> Callable[[str], int]:
@@ -253,13 +241,10 @@ def output_options(
     digits : bool
         Whether there are values to print.
     """
-    options = {
-        "output_format": format_option(default, formats, usual),
-        "digits": number("--digits", "Decimals of values [4; all in csv, tsv and json].", most=MOST_DIGITS),
-        "output": option("-o --output", "FILE", "Write to FILE."),
-    }
-    if not digits:
-        del options["digits"]
+    options = {"output_format": format_option(default, formats, usual)}
+    if digits:
+        options["digits"] = number("--digits", "Decimals of values [4; all in csv, tsv and json].", most=MOST_DIGITS)
+    options["output"] = option("-o --output", "FILE", "Write to FILE.")
     return together(options, Output, "output")
 
 
@@ -279,21 +264,12 @@ GROUPS = option(
     "Groups of queries: lines qid<TAB>label. Repeatable.",
     multiple=True,
 )  # fmt: skip
-COLUMNS = choice(
-    "--columns",
-    ["1", "2"],
-    "With --format latex: columns that tables span [1].",
-)
+COLUMNS = choice("--columns", ["1", "2"], "With --format latex: columns that tables span [1].")
 NAMES = choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique].")
 FORCE = flag("--force", "Compare even values computed differently.")
 PROFILE: dict[str, Any] = {"metavar": "NAME", "shell_complete": named("profile")}
 PATHS = flag("--paths/--no-paths", "Record files with their folders, or names only [paths].", default=True)
-PLUGIN = option(
-    "--plugin plugins",
-    "MODULE",
-    "Your own measures: module or .py file. Repeatable.",
-    multiple=True,
-)
+PLUGIN = option("--plugin plugins", "MODULE", "Your own measures: module or .py file. Repeatable.", multiple=True)
 CORPUS = "Texts of documents: docid<TAB>text, corpus.jsonl, a folder, datasets:NAME or ir_datasets:NAME."
 QUERIES = "Texts of queries: qid<TAB>text, queries.jsonl, a folder, datasets:NAME or ir_datasets:NAME."
 
@@ -323,20 +299,14 @@ SCORING_OPTIONS: Mapping[str, Decorator] = {
         **PROFILE,
     ),
     "level": number("-l --level --level_for_rel", "Lowest relevant judgment [1, or the profile's]."),
-    "complete": flag(
-        "-c --complete --complete_rel_info_wanted",
-        "Average over all judged queries, missing ones too.",
-    ),
+    "complete": flag("-c --complete --complete_rel_info_wanted", "Average over all judged queries, missing ones too."),
     "depth": number("-M --depth --Max_retrieved_per_topic", "Score only the first N documents of each query."),
     "judged_only": flag("-J --judged-only --Judged_docs_only", "Remove unjudged documents from the ranking."),
     "collection_size": number(
         "-N --collection-size --Number_docs_in_coll", "Number of documents in the collection [0]."
     ),
     "signatures": option(
-        "--repeat signatures",
-        "SIGNATURE",
-        "Score as this signature describes. Repeatable.",
-        multiple=True,
+        "--repeat signatures", "SIGNATURE", "Score as this signature describes. Repeatable.", multiple=True
     ),
 }
 """How runs are scored: an option for each field of `Scoring`."""
@@ -352,18 +322,9 @@ READING_OPTIONS: Mapping[str, Decorator] = {
         "-T --run-format --Results_format", formats_of("run"), "Format of runs [recognised].", metavar="FORMAT"
     ),
     "max_passage": option(
-        "--max-passage",
-        "[=TEXT]",
-        "MaxP: d1 gets the best of d1#1, d1#2, … [#].",
-        is_flag=False,
-        flag_value="#",
+        "--max-passage", "[=TEXT]", "MaxP: d1 gets the best of d1#1, d1#2, … [#].", is_flag=False, flag_value="#"
     ),
-    "threads": number(
-        "--threads",
-        "Use N threads [one per core].",
-        least=1,
-        most=MOST_THREADS,
-    ),
+    "threads": number("--threads", "Use N threads [one per core].", least=1, most=MOST_THREADS),
 }
 """How files are read: an option for each field of `Reading`."""
 
@@ -423,8 +384,7 @@ def _settings(tests: tuple[str, ...] = (), **fields: Any) -> Settings:
         if name not in (*TESTS, "all"):
             from treceval_py.cli.mistakes import near
 
-            meant = near(name, TESTS)
-            raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.{meant}")
+            raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.{near(name, TESTS)}")
     marking = [name for name in tests if name != "all"] or [SIMULTANEOUS]
     every = dict.fromkeys((*marking, *(TESTS if "all" in tests else ())))
     return checked(Settings(tuple(every), **fields))

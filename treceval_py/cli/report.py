@@ -74,12 +74,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @titled("Plots")
 @option("--png", "PLOT=FILE", "Write a plot as PNG. Repeatable.", multiple=True, callback=_plot_and_file)
 @option("--svg", "PLOT=FILE", "Write a plot as SVG. Repeatable.", multiple=True, callback=_plot_and_file)
-@option(
-    "--of pair",
-    "RUN RUN",
-    "Two runs to plot [the two that the page shows first].",
-    nargs=2,
-)
+@option("--of pair", "RUN RUN", "Two runs to plot [the two that the page shows first].", nargs=2)
 @titled("Output")
 @option("--title", "TEXT", "Title of the page [names or counts the runs].")
 @NAMES

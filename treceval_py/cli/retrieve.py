@@ -124,9 +124,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--qrels", "FILE", "Judgments in place of the collection's.")
 @option("--split", "NAME", "Queries: dev.small, test, … [the only ones].")
 @usual_choice(
-    "--protocol",
-    ["full", "truncated"],
-    "truncated: 100 queries, and what is relevant for 5,000 as corpus [full].",
+    "--protocol", ["full", "truncated"], "truncated: 100 queries, and what is relevant for 5,000 as corpus [full]."
 )
 @titled("Ranking")
 @usual_choice(
@@ -146,10 +144,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--index", "FACTORY", "Faiss index: IVF4096,Flat; HNSW32; … [exact].")
 @option("--search-parameters", "LIST", "Of the index: nprobe=64, efSearch=256, ….", default="")
 @usual_choice(
-    "--similarity",
-    ["inner-product", "cosine", "l2"],
-    "inner-product, cosine or l2 [inner-product].",
-    metavar="NAME",
+    "--similarity", ["inner-product", "cosine", "l2"], "inner-product, cosine or l2 [inner-product].", metavar="NAME"
 )
 @flag("--embeddings-only", "Only encode, into the work folder.")
 @option("--passage-embeddings", "PATH", "Search these: .npy with .ids, Parquet, ….")
@@ -181,13 +176,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     choice("--method", ["lucene", "robertson", "atire"], "lucene, robertson or atire [lucene].", metavar="NAME"),
     option("--stopwords", "LANGUAGE", "Stop words that BM25 ignores, or none [en]."),
     option("--stemmer", "LANGUAGE", "Stemmer [none; bm25-anserini: porter]."),
-    option(
-        "--probe",
-        "yes|no",
-        "Time a few texts in --dry-run [yes].",
-        type=click.BOOL,
-        default=True,
-    ),
+    option("--probe", "yes|no", "Time a few texts in --dry-run [yes].", type=click.BOOL, default=True),
 )
 def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> None:
     r"""Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
@@ -310,11 +299,9 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
     settings = settings_for(
         model, query_instruction=options["instruction"], **{name: options[name] for name in SETTINGS}
     )
-    devices: list[str] = []
-    if options["ray"] is None:  # a cluster has its own devices
-        devices = devices_for(options["devices"])
-        for device in devices:
-            check_precision(settings.precision, device)
+    devices = devices_for(options["devices"]) if options["ray"] is None else []  # a cluster has its own devices
+    for device in devices:
+        check_precision(settings.precision, device)
     names = ("batch_size", "shard_size", "storage", "reuse", "similarity", "ray", "shared_work")
     own = {name: options[name] for name in names}
     return Dense(model=model, settings=settings, devices=devices, index=index, **own), tag_of(name)

@@ -11,16 +11,7 @@ import click
 
 from treceval_py.cli.commands import PrefixCommand
 from treceval_py.cli.names import RESULT_FORMATS
-from treceval_py.cli.options import (
-    GROUPS,
-    TWICE,
-    flag,
-    option,
-    output_options,
-    scoring_options,
-    titled,
-    version_option,
-)
+from treceval_py.cli.options import GROUPS, TWICE, flag, option, output_options, scoring_options, titled, version_option
 from treceval_py.cli.printing import Output, check_targets, kind_of, note, put
 from treceval_py.cli.progress import progress
 from treceval_py.errors import InputError
@@ -94,14 +85,11 @@ def _check(ctx: click.Context) -> dict[str, object]:
     wrong = next((option for option, name in own.items() if chosen[name]), "")
     tables = " and ".join(f"--{name}" for name in ("ties", "unjudged") if chosen[name])
     prints = f"{tables} print{'' if ' ' in tables else 's'} ranges of values"
+    alone = len(files) == 1 and not judged_rankings
     return {
         "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and files,
         "Missing arguments 'QRELS RUN'.": not judged_rankings and not files,
-        **(
-            {_lacking(files[0], chosen["measures"], chosen["output"]): True}
-            if len(files) == 1 and not judged_rankings
-            else {}
-        ),
+        _lacking(files[0], chosen["measures"], chosen["output"]) if alone else "": alone,
         TWICE: (judged_rankings or files).count("-") > 1,
         "Signatures describe values, not z-scores; remove -Z.": norms and (chosen["signatures"] or signature),
         f"--judged-ranking has its own format; remove {wrong}.": judged_rankings and wrong,
@@ -202,8 +190,7 @@ def score(
                     scored.append(results if table is None else results.standardise(table))
                     if bar is not None:
                         bar.next()
-            fixed = scoring.signatures is not None
-            notes = [text for results in scored for text, _ in notes_of(results, fixed=fixed)]
+            notes = [text for results in scored for text, _ in notes_of(results, fixed=scoring.signatures is not None)]
             notes += about_groups(scored, options) if groups else []
             text = results_text(scored, output.format, options, output.style, notes)
     except InputError as error:

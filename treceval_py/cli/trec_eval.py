@@ -119,8 +119,7 @@ def trec_eval(
         from treceval_py.measuring import in_print_order
         from treceval_py.scoring.profiles import profile_of
 
-        named = in_print_order(profile_of(None).parse(measures))
-        families = dict.fromkeys(each.family.name for each in named)
+        families = dict.fromkeys(each.family.name for each in in_print_order(profile_of(None).parse(measures)))
         put("\n".join([ctx.get_help(), "", *map(explained, families)]), None)
         return
     if len(files) != 2:

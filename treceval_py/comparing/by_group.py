@@ -16,7 +16,7 @@ import numpy as np
 from treceval_py._types import FloatArray
 from treceval_py.comparing.corrections import bonferroni, holm
 from treceval_py.comparing.outcome import Compared, GroupDifference, Grouped, Interaction, Settings
-from treceval_py.comparing.paired import of_differences, paired_t, settled, t_interval
+from treceval_py.comparing.paired import of_differences, paired_t, settled, special, t_interval
 from treceval_py.data.query_groups import QueryGroups
 
 LEAST = 2
@@ -75,8 +75,6 @@ def welch_anova(groups: Sequence[FloatArray]) -> Welch:
     >>> round(float(welch_anova([one, two]).statistic[0]), 4)  # (4 - 2)² / (1/3 + 4/3)
     2.4
     """
-    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
     differences = [settled(group) for group in groups]
     count = len(differences)
     unknown = np.full(differences[0].shape[1] if differences else 0, np.nan)

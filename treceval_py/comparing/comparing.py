@@ -150,10 +150,9 @@ def compare(
     named = several(test, (str,), "test must be a name, or several", there)
     if not named:
         raise MeasureError("no test decides which differences are marked", there)
-    settings = Settings(tuple(dict.fromkeys(named)), alpha, resamples, seed, margin, power)
     scoring, reading = settled(measures, options)
     threads = reading.threads
-    settings = checked(settings, threads)
+    settings = checked(Settings(tuple(dict.fromkeys(named)), alpha, resamples, seed, margin, power), threads)
     gathered = gather_given(qrels, runs, scoring, reading, names=names, force=force)
     return compare_gathered(gathered, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
 
@@ -191,8 +190,7 @@ def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
         path = shown(runs if isinstance(runs, bytes) else os.fspath(runs))
         raise EvaluationError(f"runs must be a list, not one path: {path}", AS_LIST)
     if not isinstance(runs, Iterable) or isinstance(runs, (Results, Run)) or hasattr(type(runs), "columns"):
-        wrong = f"runs must be a list or a dictionary of runs, not {shown(runs)}"
-        raise EvaluationError(wrong, AS_LIST)
+        raise EvaluationError(f"runs must be a list or a dictionary of runs, not {shown(runs)}", AS_LIST)
     first = next(iter(runs.values()), None) if isinstance(runs, Mapping) else None
     if isinstance(first, Mapping) and all(isinstance(value, Real) for value in first.values()):
         raise EvaluationError("runs must be several, and this is one", AS_LIST)
@@ -337,21 +335,17 @@ def _compared(
     low, high = mean_interval(values, settings.confidence, column.bounds)
     best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - SAME))
     testable = len(values) > 1 and len(column.qids) > 1
-    level = _level(together, values.shape[1], settings, tested) if testable else float("nan")
+    # The level of a t-test of one difference that is as strict as the marks; see `Compared.level`.
+    level = settings.alpha / tested if testable else float("nan")
     by_letters = settings.test == SIMULTANEOUS and testable
+    if by_letters:
+        level = two_sided_t(together.critical(settings.alpha), values.shape[1])
     grouped = letters(means, together.p <= settings.alpha) if by_letters else ("",) * len(values)
     rows = _differences(column, which, together, level, settings, threads)
     return Compared(
         column.measure, column.signature, column.qids, values, means, low, high, best, grouped, two_way_anova(values),
         together if testable else None, tuple(rows), column.left_out, level, column.bounds,
     )  # fmt: skip
-
-
-def _level(together: Simultaneous, queries: int, settings: Settings, tested: int) -> float:
-    """Return the level of a t-test of one difference that is as strict as the marks; see `Compared.level`."""
-    if settings.test == SIMULTANEOUS:
-        return two_sided_t(together.critical(settings.alpha), queries)
-    return settings.alpha / tested
 
 
 def _differences(
@@ -378,8 +372,7 @@ def _differences(
         if name == SIMULTANEOUS:
             outcomes[name] = Outcome(together.t[of_pair], together.p[of_pair])
         elif name == "randomisation":
-            drawn = settings.drawn(name)
-            outcomes[name] = randomisation(columns, resamples=drawn, seed=settings.seed, threads=threads)
+            outcomes[name] = randomisation(columns, resamples=settings.drawn(name), seed=settings.seed, threads=threads)
         elif name == "wilcoxon":
             outcomes[name], directions[name] = wilcoxon(columns), signed_ranks(columns)
         else:

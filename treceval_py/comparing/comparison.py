@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -87,16 +86,15 @@ class Comparison(Outcome):
         MeasureError
             The comparison lacks the measure.
         """
-        runs: Iterable[int] = range(len(self.runs))
-        if by == "name":
-            runs = sorted(runs, key=lambda run: encode(self.runs[run]))
-        elif by != "given":
-            at = 0 if by is None else place_of([compared.measure for compared in self.measures], by)
-            # Means that differ by rounding errors only are equal, and their runs stay in the given order.
-            runs = sorted(runs, key=lambda run: -float(f"{self.measures[at].means[run]:.12g}"))
         if by == "given":
             return self
-        order = list(runs)
+        order = list(range(len(self.runs)))
+        if by == "name":
+            order.sort(key=lambda run: encode(self.runs[run]))
+        else:
+            at = 0 if by is None else place_of([compared.measure for compared in self.measures], by)
+            # Means that differ by rounding errors only are equal, and their runs stay in the given order.
+            order.sort(key=lambda run: -float(f"{self.measures[at].means[run]:.12g}"))
         return replace(
             self,
             runs=tuple(self.runs[run] for run in order),
@@ -147,12 +145,7 @@ class Comparison(Outcome):
         return self.sorted("given" if by is None and format in ("csv", "tsv", "json") else by)
 
     def to_latex(
-        self,
-        *,
-        digits: int | None = None,
-        columns: int = 1,
-        siunitx: bool = False,
-        sort: str | None = None,
+        self, *, digits: int | None = None, columns: int = 1, siunitx: bool = False, sort: str | None = None
     ) -> str:
         """Return LaTeX tables for booktabs, with captions that state the test, and a paragraph for the text.
 

@@ -201,23 +201,17 @@ def _taken_down(source: Compares, optional: Sequence[str], errors: list[tuple[st
 
 
 def _results(
-    evaluator: Evaluator | None,
-    run: Any,
-    watch: Watch | None,
-    look: Callable[[Evaluator, Run], None] | None,
+    evaluator: Evaluator | None, run: Any, watch: Watch | None, look: Callable[[Evaluator, Run], None] | None
 ) -> Results:
     """Score a run; held in memory, if it is then passed to ``look``."""
     if evaluator is None:
         raise EvaluationError("scoring runs needs judgments", "Give qrels, or results instead of runs.")
-    if look is None:
-        return evaluator.scored(run, watch)
-    if evaluator.plan.duplicates == "last":  # how many lines were replaced is known only where a file is scored
-        results = evaluator.scored(run, watch)
-        look(evaluator, evaluator.table(run))
-        return results
-    table = evaluator.table(run)
-    results = evaluator.scored(table)
-    look(evaluator, table)
+    # How many lines were replaced is known only where a file is scored.
+    held = look is not None and evaluator.plan.duplicates != "last"
+    table = evaluator.table(run) if held else run
+    results = evaluator.scored(table, watch)
+    if look is not None:
+        look(evaluator, table if held else evaluator.table(run))
     return results
 
 
@@ -353,7 +347,7 @@ def _signatures(known: Sequence[Scored], chosen: Sequence[Measure | str]) -> lis
     """Return how saved results were computed, to score runs in the same way; None if unknown."""
     for scored in known:
         places = [_place(scored, each) for each in chosen]
-        signatures = [None if place is None else scored.signatures[place] for place in places]
+        signatures = (scored.signatures[place] for place in places if place is not None)
         said = [signature for signature in signatures if signature is not None]
         if len(said) == len(chosen):
             return said

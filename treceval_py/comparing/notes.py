@@ -96,14 +96,10 @@ def about_groups(measures: Sequence[Compared], groups: Sequence[QueryGroups], by
     for part in by_group[: len(groups)]:
         few = [label for label, count in zip(part.labels, part.queries, strict=True) if 0 < count < FEW_IN_GROUP]
         if few:
-            which = (
-                f"group {few[0]} of {part.attribute} has"
-                if len(few) == 1
-                else (f"groups {first_of(few)} of {part.attribute} have")
-            )
+            which, have = (f"group {few[0]}", "has") if len(few) == 1 else (f"groups {first_of(few)}", "have")
             notes.append(
-                f"{which} fewer than {FEW_IN_GROUP} queries: in so small a group chance makes differences significant "
-                "more often than it should."
+                f"{which} of {part.attribute} {have} fewer than {FEW_IN_GROUP} queries: in so small a group chance "
+                "makes differences significant more often than it should."
             )
     untested = [
         f"{part.measure} by {part.attribute}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -203,17 +204,15 @@ class Compared(NamedTuple):
 
     def in_order(self, runs: list[int]) -> Compared:
         """Return the measure with the runs of these numbers, in the order of `runs`."""
-        place = {run: at for at, run in enumerate(runs)}
-        moved = [pair._replace(run=place[pair.run], other=place[pair.other]) for pair in self.differences]
         return self._replace(
             values=self.values[runs],
             means=self.means[runs],
             low=self.low[runs],
             high=self.high[runs],
-            best=tuple(sorted(place[run] for run in self.best)),
+            best=tuple(at for at, run in enumerate(runs) if run in self.best),
             letters=tuple(self.letters[run] for run in runs),
             together=None if self.together is None else self.together.in_order(runs),
-            differences=tuple(sorted(moved, key=lambda pair: (min(pair.run, pair.other), max(pair.run, pair.other)))),
+            differences=tuple(_in_order(self.differences, runs)),
         )
 
     def __repr__(self) -> str:
@@ -316,22 +315,22 @@ class Grouped(NamedTuple):
 
     def in_order(self, runs: list[int]) -> Grouped:
         """Return the measure with the runs of these numbers, in the order of `runs`."""
-        place = {run: at for at, run in enumerate(runs)}
-        moved = [pair._replace(run=place[pair.run], other=place[pair.other]) for pair in self.differences]
-        groups = {label: at for at, label in enumerate(self.labels)}
+        pairs = _in_order(self.differences, runs)
         return self._replace(
             means=self.means[runs],
-            differences=tuple(sorted(moved, key=lambda pair: (groups[pair.group], *sorted((pair.run, pair.other))))),
-            interactions=tuple(
-                sorted(
-                    (pair._replace(run=place[pair.run], other=place[pair.other]) for pair in self.interactions),
-                    key=lambda pair: sorted((pair.run, pair.other)),
-                )
-            ),
+            differences=tuple(sorted(pairs, key=lambda pair: self.labels.index(pair.group))),
+            interactions=tuple(_in_order(self.interactions, runs)),
         )
 
     def __repr__(self) -> str:
         return f"<Grouped {brief(self.measure)} by {brief(self.attribute)}: {listed(self.labels)}>"
+
+
+def _in_order(pairs: Sequence[Any], runs: list[int]) -> list[Any]:
+    """Return pairs of runs with the numbers that these have in a new order, sorted by them."""
+    place = {run: at for at, run in enumerate(runs)}
+    moved = [pair._replace(run=place[pair.run], other=place[pair.other]) for pair in pairs]
+    return sorted(moved, key=lambda pair: sorted((pair.run, pair.other)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,18 @@ FEW = 13
 
 MOST_QUERIES = 1e8
 """Numbers of queries above this are approximate, because their last digits mean nothing."""
+
+
+class _Special:
+    """`scipy.special`, imported when it is first used, as it takes longer than many commands."""
+
+    def __getattr__(self, name: str) -> Any:
+        from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+        return getattr(special, name)
+
+
+special = _Special()
 
 
 class Outcome(NamedTuple):
@@ -137,8 +149,6 @@ def paired_t(differences: FloatArray) -> Outcome:
     >>> paired_t(np.array([[0.1], [0.3], [0.2]])).statistic.round(4).tolist()  # 0.2 / (0.1 / sqrt(3))
     [3.4641]
     """
-    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
     differences = settled(differences)
     if len(differences) < 2:
         return Outcome(_unknown(differences), _unknown(differences))
@@ -266,8 +276,6 @@ def t_interval(differences: FloatArray, confidence: float) -> tuple[FloatArray, 
     ----------
     Student. The probable error of a mean. Biometrika 6(1), 1-25, 1908.
     """
-    from scipy import special
-
     differences = settled(differences)
     if len(differences) < 2:
         return _unknown(differences), _unknown(differences)
@@ -292,8 +300,6 @@ def two_sided_t(t: float, queries: int) -> float:
     queries : int
         Q, at least 2.
     """
-    from scipy import special
-
     return float(2 * special.stdtr(queries - 1, -t))
 
 
@@ -390,8 +396,6 @@ def equivalence(differences: FloatArray, margin: float) -> FloatArray:
     Donald J. Schuirmann. A comparison of the two one-sided tests procedure and the power approach for assessing the
     equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15(6), 657-680, 1987.
     """
-    from scipy import special
-
     differences = settled(differences)
     if len(differences) < 2:
         return _unknown(differences)
@@ -435,8 +439,6 @@ def queries_needed(effect: FloatArray, *, alpha: float, power: float, sides: int
     William C. Guenther. Sample size formulas for normal theory t tests. The American Statistician 35(4), 243-244, 1981:
     the approximation.
     """
-    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
     sizes = np.abs(effect)
     needed = np.where(sizes == 0, np.inf, np.where(np.isinf(sizes), 2.0, np.nan))
     searched = (sizes > 0) & np.isfinite(sizes)
@@ -471,8 +473,6 @@ def one_sided_power(effect: FloatArray, queries: FloatArray, *, alpha: float) ->
     ----------
     Jacob Cohen. Statistical Power Analysis for the Behavioral Sciences. 2nd edition, Erlbaum, 1988, section 2.3.5.
     """
-    from scipy import special
-
     return _above(-special.stdtrit(queries - 1, alpha), queries - 1, effect * np.sqrt(queries))
 
 
@@ -547,8 +547,6 @@ def noncentrality(t: FloatArray, df: int, p: float) -> FloatArray:
     below the noncentrality, where Z is normal and S² is χ² / df. So the noncentrality is a quantile of t·S + Z. It is
     enclosed by sums of quantiles of t·S and of Z that leave out half as much each.
     """
-    from scipy import special
-
     low = t * _chi(p / 2, df) + special.ndtri(p / 2)
     high = t * _chi((1 + p) / 2, df) + special.ndtri((1 + p) / 2)
     root = _root(lambda shift, t: _above(t, df, shift) - p, t, low, high)
@@ -590,15 +588,11 @@ def _root(
 
 def _chi(p: float, df: int) -> float:
     """Return the quantile of S, the square root of χ² / df."""
-    from scipy import special
-
     return float(np.sqrt(2 * special.gammaincinv(df / 2, p) / df))
 
 
 def _above(t: FloatArray, df: FloatArray | int, shift: FloatArray) -> FloatArray:
     """Return the probability that a noncentral t with noncentrality ``shift`` exceeds t, for t >= 0."""
-    from scipy import special
-
     below = special.nctdtr(df, shift, t)
     # Where one of the two is too small for a float, scipy may have no number: below t if the shift is far above it.
     return np.where(np.isnan(below), shift > 10 * t, 1 - below)

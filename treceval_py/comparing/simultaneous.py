@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.comparing.paired import SAME, settled, student
+from treceval_py.comparing.paired import SAME, settled, special, student
 from treceval_py.comparing.resampling import blocks, generator_of
 
 ADDED = 2
@@ -189,15 +189,12 @@ def _observed(values: FloatArray) -> tuple[FloatArray, FloatArray]:
         return np.full((runs, runs), np.nan), np.full((runs, runs), np.nan)
     t, error = np.zeros((runs, runs)), np.zeros((runs, runs))
     for run in range(runs - 1):
-        differences = settled((values[run] - values[run + 1 :]).T)
-        t[run, run + 1 :], error[run, run + 1 :] = student(differences)
+        t[run, run + 1 :], error[run, run + 1 :] = student(settled((values[run] - values[run + 1 :]).T))
     return t - t.T, error + error.T
 
 
 def _student(resamples: int, pairs: int, df: int) -> FloatArray:
     """Return the |t| whose p-values, multiplied by the number of pairs, are those of B resamples, ascending."""
-    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
     p = np.arange(resamples, 0, -1) / (resamples + 1)
     return np.asarray(-special.stdtrit(df, p / max(1, pairs) / 2), dtype=np.float64)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
-from treceval_py.comparing.paired import SAME
+from treceval_py.comparing.paired import SAME, special
 
 
 class Anova(NamedTuple):
@@ -92,7 +92,8 @@ def two_way_anova(values: FloatArray) -> Anova | None:
     query = values.mean(axis=0) - mean
     error = values - mean - system[:, None] - query
     systems_df, queries_df, error_df = runs - 1, queries - 1, (runs - 1) * (queries - 1)
-    rounding = _rounding(values)
+    # How large a number that should be 0 can be after means of values were subtracted from values.
+    rounding = max(SAME, 16 * float(np.finfo(np.float64).eps) * float(np.abs(values).max(initial=0.0)))
     systems_ss = queries * _squares(system, rounding)
     queries_ss = runs * _squares(query, rounding)
     error_ss = _squares(error, rounding)
@@ -105,19 +106,12 @@ def two_way_anova(values: FloatArray) -> Anova | None:
     )  # fmt: skip
 
 
-def _rounding(values: FloatArray) -> float:
-    """Return how large a number that should be 0 can be after means of values were subtracted from values."""
-    return max(SAME, 16 * float(np.finfo(np.float64).eps) * float(np.abs(values).max(initial=0.0)))
-
-
 def _squares(effects: FloatArray, rounding: float) -> float:
     """Return the sum of squares; 0 where all effects are rounding, as a test would else find them significant."""
     return float(np.square(effects).sum()) if np.abs(effects).max() > rounding else 0.0
 
 
 def _f_test(effect_ms: float, effect_df: int, error_ms: float, error_df: int) -> tuple[float, float]:
-    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
     if error_ms == 0:
         return (np.inf, 0.0) if effect_ms > 0 else (0.0, 1.0)
     statistic = effect_ms / error_ms

@@ -4,9 +4,5 @@ from treceval_py import lazily
 
 __all__, __getattr__, __dir__ = lazily(
     __name__,
-    {
-        "data.groups": "JudgmentGroups",
-        "data.preferences": "Preference Preferences",
-        "data.query_groups": "QueryGroups",
-    },
+    {"data.groups": "JudgmentGroups", "data.preferences": "Preference Preferences", "data.query_groups": "QueryGroups"},
 )

@@ -85,12 +85,15 @@ def needed(there: Sequence[object], field: Field, word: str = "column", *, withi
     if column is None:
         first, *others = field.every
         also = f" (or {', '.join(others)})" if others else ""
-        has = ", ".join(shown(name) for name in there[:8]) or "none"
-        fault = (
-            f"{within}no {word} '{first}'{also}; {'their' if within.endswith('have ') else 'its'} {word}s are: {has}"
-        )
+        fault = f"{within}no {word} '{first}'{also}; {others_there(there, word, within)}"
         raise DataError(fault, "Add it." if word == "field" else f"Rename the one that has the {field.what}.")
     return column
+
+
+def others_there(there: Sequence[object], word: str, within: str) -> str:
+    """Say which columns there are, instead of a missing one."""
+    has = ", ".join(shown(name) for name in there[:8]) or "none"
+    return f"{'their' if within.endswith('have ') else 'its'} {word}s are: {has}"
 
 
 class Layout(NamedTuple):

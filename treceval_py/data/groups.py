@@ -84,6 +84,5 @@ class JudgmentGroups:
         return max(1, max((max(rels, default=1) for rels in labels), default=1))
 
     def __repr__(self) -> str:
-        return (
-            f"<JudgmentGroups {brief(self.name)!r}: {len(self.qids):,} {'query' if len(self.qids) == 1 else 'queries'}>"
-        )
+        queries = "query" if len(self.qids) == 1 else "queries"
+        return f"<JudgmentGroups {brief(self.name)!r}: {len(self.qids):,} {queries}>"

@@ -25,12 +25,24 @@ import numpy as np
 
 from treceval_py._types import IntArray
 from treceval_py.data.arrow import batches_of, joined
-from treceval_py.data.columns import DOCUMENT, GROUP, JUDGMENT, QUERY, RANK, SCORE, Field, column_of, needed
+from treceval_py.data.columns import (
+    DOCUMENT,
+    GROUP,
+    JUDGMENT,
+    QUERY,
+    RANK,
+    SCORE,
+    Field,
+    column_of,
+    needed,
+    others_there,
+)
 from treceval_py.data.ids import Ids, shown
 from treceval_py.data.table import (
     FORMS,
     READERS,
     Columns,
+    Grouping,
     Kind,
     check_unique,
     from_flat,
@@ -101,7 +113,7 @@ def _scanned(
     values, ranks = rows.values, rows.values if by_rank else rows.ranks
     if not len(values) or (values.dtype.kind != "i" if by_rank or kind == "judgments" else np.isnan(values).any()):
         return None
-    columns = grouped(qids, np.repeat(rows.queries, np.diff(rows.starts)), rows.docids, kind)
+    columns = grouped(qids, rows.queries, np.diff(rows.starts), rows.docids, kind)
     return _in_order(columns, -values if by_rank else values, ranks)
 
 
@@ -247,11 +259,8 @@ class _Table(NamedTuple):
             return needed(self.names, field, self.word, within=self.within)
         if list(self.names).count(wanted) == 1:
             return wanted
-        has = f"{self.word}s are: {', '.join(shown(name) for name in self.names[:8])}"
-        fault = (
-            f"{self.within}no {self.word} {shown(wanted)}; {'their' if self.within.endswith('have ') else 'its'} {has}"
-        )
-        raise DataError(fault, "Name another one.")
+        has = others_there(self.names, self.word, self.within)
+        raise DataError(f"{self.within}no {self.word} {shown(wanted)}; {has}", "Name another one.")
 
 
 def _table_of(given: object, kind: str) -> _Table | None:
@@ -289,10 +298,8 @@ _NOUNS = {"judgments": "judgments", "run": "a run", "groups": "groups of queries
 
 def _listed(column: Any) -> list[Any]:
     if isinstance(column, (str, bytes, Mapping)) or not isinstance(column, Iterable):
-        todo = "Give a list or an array for each column" + (
-            ", or the DataFrame itself." if isinstance(column, Mapping) else "."
-        )
-        raise DataError(f"a column is {shown(column)}", todo)
+        itself = ", or the DataFrame itself" if isinstance(column, Mapping) else ""
+        raise DataError(f"a column is {shown(column)}", f"Give a list or an array for each column{itself}.")
     return list(column.tolist() if isinstance(column, np.ndarray) else column)
 
 
@@ -383,7 +390,7 @@ def _grouped(
     return _in_order(from_flat(queries, documents, kind), column, ranks)
 
 
-def _in_order(columns: tuple[list[str], IntArray, Ids, IntArray | None], values: Any, ranks: Any) -> Columns:
+def _in_order(columns: Grouping, values: Any, ranks: Any) -> Columns:
     """Add values and ranks of rows to their columns by query, in the same order."""
     qids, offsets, docids, order = columns
     if order is not None:

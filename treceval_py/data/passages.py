@@ -34,9 +34,8 @@ def as_documents(run: Run, separator: str | None) -> Run:
         best_segments(run.docids.raw(start, stop), run.scores[start:stop], mark)
         for start, stop in pairwise(run.offsets.tolist())
     ]
-    rows = np.concatenate(
-        [np.array([*best], np.int64) + start for best, start in zip(lists, run.offsets, strict=False)]
-    )
+    starts = zip(lists, run.offsets, strict=False)
+    rows = np.concatenate([np.array([*best], np.int64) + start for best, start in starts])
     offsets = np.cumsum([0, *map(len, lists)])
     ranks = None
     if run.ranks is not None:

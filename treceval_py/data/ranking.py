@@ -316,9 +316,8 @@ def _arranged_by_rank(run: Run, query: IntArray, ranking: Ranking) -> Arranged:
     # Where all are kept and already in order, the ids need not be moved.
     docids = run.docids if np.array_equal(kept, np.arange(len(query))) else run.docids.take(kept)
     scores = -np.arange(len(kept), dtype=np.float64)
-    return Arranged(
-        run.having(docids, scores, offsets), np.arange(len(kept)), None if run.ranks is None else run.ranks[kept]
-    )
+    ranks = None if run.ranks is None else run.ranks[kept]
+    return Arranged(run.having(docids, scores, offsets), np.arange(len(kept)), ranks)
 
 
 def narrowed(scores: FloatArray, score_type: str) -> FloatArray:

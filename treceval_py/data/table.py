@@ -270,43 +270,72 @@ def with_bare(qids: Sequence[str], offsets: IntArray, bare: Sequence[str]) -> tu
 _TEXT = {str, np.str_}
 
 
-def from_flat(
-    qids: Sequence[str], docids: Sequence[str], kind: Kind
-) -> tuple[list[str], IntArray, Ids, IntArray | None]:
-    """Convert one row per document to columns; results and errors as for `grouped`."""
-    first = {qid: number for number, qid in enumerate(dict.fromkeys(qids))}
-    query = np.fromiter(map(first.__getitem__, qids), dtype=np.int64, count=len(qids))
-    return grouped(list(first), query, Ids.from_text(docids), kind)
+class Grouping(NamedTuple):
+    """Rows in the order of their queries.
+
+    Attributes
+    ----------
+    qids : list of str, length Q
+        The queries, in order of first occurrence.
+    offsets : (Q + 1,) int array
+        The first row of each query, and D.
+    docids : Ids, length D
+        The documents.
+    order : (D,) int array or None
+        The rows in their new order; None if unchanged.
+    """
+
+    qids: list[str]
+    offsets: IntArray
+    docids: Ids
+    order: IntArray | None
 
 
-def grouped(
-    qids: list[str], query: IntArray, docids: Ids, kind: Kind
-) -> tuple[list[str], IntArray, Ids, IntArray | None]:
-    """Group rows by query; also return their new order, or None if it is unchanged.
+def by_query(qids: list[Any], queries: IntArray, lengths: IntArray, docids: Ids) -> Grouping:
+    """Order rows by query.
 
     Parameters
     ----------
-    qids : list of str, length Q
-        The queries, in order of their first rows.
-    query : (D,) int array
-        The query of each row.
+    qids : list of str or bytes, length Q
+        The queries.
+    queries, lengths : (S,) int array
+        The query and the number of rows of each stretch.
     docids : Ids, length D
         The documents.
-    kind : {"judgments", "run"}
-        What they are, for messages.
+    """
+    order = None
+    if (queries[1:] < queries[:-1]).any():  # a query's rows are scattered
+        # By query, then row: unique numbers sort faster than a stable sort of rows by query.
+        bits = int(lengths.sum()).bit_length()
+        keys = np.repeat(queries << bits, lengths)
+        keys |= np.arange(len(keys))
+        keys.sort()
+        order = keys & ((1 << bits) - 1)
+        docids = docids.take(order)
+    offsets = np.zeros(len(qids) + 1, dtype=np.int64)
+    np.add.at(offsets, queries + 1, lengths)
+    return Grouping(qids, np.cumsum(offsets), docids, order)
+
+
+def from_flat(qids: Sequence[str], docids: Sequence[str], kind: Kind) -> Grouping:
+    """Convert one row per document to columns; errors as for `grouped`."""
+    first = {qid: number for number, qid in enumerate(dict.fromkeys(qids))}
+    query = np.fromiter(map(first.__getitem__, qids), dtype=np.int64, count=len(qids))
+    return grouped(list(first), query, np.ones_like(query), Ids.from_text(docids), kind)
+
+
+def grouped(qids: list[str], queries: IntArray, lengths: IntArray, docids: Ids, kind: Kind) -> Grouping:
+    """Order rows by query as `by_query` does; ``kind`` is what they are, for messages.
 
     Raises
     ------
     DataError
         A document occurs twice in a query.
     """
-    order = None
-    if (query[1:] < query[:-1]).any():
-        order = np.argsort(query, kind="stable")
-        query, docids = query[order], docids.take(order)
-    offsets = np.searchsorted(query, np.arange(len(qids) + 1)).astype(np.int64)
-    check_unique(qids, offsets, docids, kind, range(len(docids)) if order is None else order)
-    return qids, offsets, docids, order
+    grouping = by_query(qids, queries, lengths, docids)
+    rows = range(len(docids)) if grouping.order is None else grouping.order
+    check_unique(qids, grouping.offsets, grouping.docids, kind, rows)
+    return grouping
 
 
 def check_unique(

@@ -181,9 +181,8 @@ def _of_three(rows: Rows, kind: str) -> str:
     if kind:  # in four columns that lack one, the second is the iteration
         counting = len(groups) < len(rows) and all(own == [*range(1, len(own) + 1)] for own in numbers)
         return "" if counting or not small or all(is_constant(fields[1]) for fields in rows) else "cranfield"
-    if all(_count(own) or sorted(own) == [*range(1, len(own) + 1)] for own in numbers) or (
-        whole[0] > 0 and not several
-    ):
+    alone = whole[0] > 0 and not several
+    if alone or all(_count(own) or sorted(own) == [*range(1, len(own) + 1)] for own in numbers):
         return "msmarco"
     return "cranfield" if small else "tevatron" if falling else "msmarco"
 
@@ -238,12 +237,8 @@ def form_of(lines: Sequence[bytes], kind: str = "") -> str:
     given = [_width(line.split(None, MOST_FIELDS)) if kind else _form(line) for line in lines]
     forms = Counter(given)
     best = max(("run", *_OF_WIDTH), key=lambda form: forms[form])
-    if (
-        (kind and given[:1] != [best])
-        or forms["beir"]
-        or not forms[best]
-        or 2 * forms[best] < forms.total() - forms["header"] + (not kind)
-    ):
+    few = not forms[best] or 2 * forms[best] < forms.total() - forms["header"] + (not kind)
+    if few or forms["beir"] or (kind and given[:1] != [best]):
         return ""
     rows = [line.split() for line, form in zip(lines, given, strict=True) if form == best]
     return "run" if best == "run" else _OF_WIDTH[best](rows, kind)

@@ -95,9 +95,8 @@ def _sign(fields: list[bytes], layout: Layout, todo: str) -> Sign:
 
 def _has_numbers(fields: list[bytes], layout: Layout) -> bool:
     if layout == RUN:
-        return (
-            is_whole(fields[3]) and _PLAIN.fullmatch(fields[4]) is not None and len(b" ".join(fields[:3]).split()) > 3
-        )
+        spaced = len(b" ".join(fields[:3]).split()) > 3
+        return spaced and is_whole(fields[3]) and _PLAIN.fullmatch(fields[4]) is not None
     return is_whole(fields[-1])
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Self
 
 import numpy as np
@@ -386,15 +386,11 @@ def look(lists: Lists, qrels: Qrels | None = None, before: Seen | None = None) -
     return seen
 
 
-def _all_of(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    return tuple([fact for part in parts for fact in part])
-
-
 _RULES: dict[str, Callable[[list[Any]], Any]] = {
     **dict.fromkeys(("queries", "documents", "constant", "in_constant", "tied", "ranked", "lined", "growing"), sum),
     **dict.fromkeys(("growing_lined", "doubt", "following"), sum),
     **dict.fromkeys(("ranks", "half", "rounded"), all),
-    **dict.fromkeys(("contradicting", "first"), _all_of),
+    **dict.fromkeys(("contradicting", "first"), lambda parts: tuple(chain.from_iterable(parts))),
     "fractions": any,
     "counting": lambda parts: max(parts) if all(parts) else 0,
     "ranking": lambda parts: parts[0] if all(part == parts[0] for part in parts) else None,

@@ -399,7 +399,7 @@ def _average_precision(query: _Query, parameters: Given) -> Taken:
     # Where a tie is taken in one step, each document of it has the precision at its last rank.
     together = parameters.get("steps") == "together"
     ends = [int(min(query.ends[each.rank], _cutoff(parameters))) if together else each.rank for each in relevant]
-    counts = [sum(other.rank <= end for other in relevant) for end in ends]
+    counts = np.searchsorted(sorted(each.rank for each in relevant), ends, side="right").tolist()
     rows = [
         (each, f"{nth} relevant / rank {end}", nth / end) for each, nth, end in zip(relevant, counts, ends, strict=True)
     ]

@@ -2,9 +2,4 @@
 
 from treceval_py import lazily
 
-__all__, __getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "fusing.tuning": "Tuned TunedFusion tune_fusion",
-    },
-)
+__all__, __getattr__, __dir__ = lazily(__name__, {"fusing.tuning": "Tuned TunedFusion tune_fusion"})

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from treceval_py.errors import DataError, OutputError
-from treceval_py.fusing.fusing import Fused, opened
+from treceval_py.fusing.fusing import Fused, opened, run_of
 from treceval_py.fusing.listing import ListedRun
 from treceval_py.fusing.methods import Fusion
 from treceval_py.fusing.tuning import Before, Tuned, Tuning, tune
@@ -92,7 +92,7 @@ def fuse_files(
     usual = fusion.fusions[0] if isinstance(fusion, Tuning) else fusion
     name = _tag(fusion, depth) if tag is None else tag
     _check_files(runs, output)
-    trec_lines([], name)  # a tag that cannot be written is refused before anything is read
+    trec_lines(run_of([], name), name)  # a tag that cannot be written is refused before anything is read
     if before is None:
         usual.check_runs(len(runs))
     tuned, own = None, before.tuned if before else None
@@ -104,7 +104,7 @@ def fuse_files(
             fused = Fused(listed_runs, tuned.fusion_of, depth, k, strict=strict)
             usual, own = tuned.chosen.final.fusion, {**tuned.record(), **_judged(fusion.evaluator)}
         with written_whole(output) as stream:
-            for lines in fused.groups(lambda group: trec_lines(group, name)):
+            for lines in fused.groups(lambda group: trec_lines(run_of(group, name), name)):
                 stream.write(lines)
         remove_sidecar(output)  # the record of the replaced run; if writing fails, that run and its record both stay
         notes += fused.notes(usual)

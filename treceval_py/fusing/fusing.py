@@ -12,7 +12,7 @@ import numpy as np
 
 from treceval_py._types import Data, FloatArray, Source
 from treceval_py.data.ids import Ids, encode, first_of, quoted, shown
-from treceval_py.data.run import RUN_NAME, Run
+from treceval_py.data.run import RUN_NAME, Run, joined
 from treceval_py.errors import DataError, RunCountError, warn
 from treceval_py.fusing.listing import ListedRun, list_run, read_listed
 from treceval_py.fusing.methods import Fusion, Lists, align, weights_of
@@ -161,12 +161,7 @@ class Fused:
 
     def run(self, tag: str) -> Run:
         """Return all fused queries as a run; errors as for `groups`."""
-        parts = list(self.groups(lambda group: run_of(group, tag)))
-        qids = list(chain.from_iterable(part.qids for part in parts))
-        sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-        docids = Ids.concatenate([part.docids for part in parts])
-        scores = np.concatenate([part.scores for part in parts])
-        return Run.from_columns(qids, np.append(0, np.cumsum(sizes)), docids, scores, tag=tag)
+        return joined(list(self.groups(lambda group: run_of(group, tag))))
 
     def notes(self, fusion: Fusion) -> list[str]:
         """Return notes for people on the runs, once all queries are fused."""

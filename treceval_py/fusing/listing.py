@@ -18,13 +18,13 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, Source
 from treceval_py.data.columns import RUN
-from treceval_py.data.ids import Ids, decode, encode, quoted, repeated
+from treceval_py.data.ids import Ids, decode, repeated
 from treceval_py.data.passages import best_segments
 from treceval_py.data.run import Run
 from treceval_py.diagnosis.signs import Lists
-from treceval_py.errors import OutputError, RepeatedDocumentError
+from treceval_py.errors import OutputError
 from treceval_py.io.named import reader_named, recognised
-from treceval_py.io.rows import Part, Rows, parts_of
+from treceval_py.io.rows import Part, Repetition, Rows, parts_of
 from treceval_py.io.source import name_of
 
 IN_MEMORY = 1 << 22
@@ -97,13 +97,7 @@ class ListedRun:
             return
         rows = [row for start, stop in self.spans[qid] for row in range(start, stop)]
         first, second = (self._line_of(rows[at]) for at in twice[1:])
-        raise RepeatedDocumentError(
-            f"document {quoted(encode(ids[twice[2]]))} occurs twice in query {quoted(encode(qid))} "
-            f"(first on line {first})",
-            "Keep one of the two lines.",
-            file=self.name,
-            line=second,
-        )
+        raise Repetition(qid, ids[twice[2]], first, second).error(self.name)
 
     def _line_of(self, row: int) -> int:
         number = bisect_right(self._starts, row) - 1
@@ -124,9 +118,7 @@ class ListedRun:
         self.scores.extend(part.scores)
         self.tag = decode(part.tag)
         if not part.ordered:
-            rows = Rows(self.name)
-            rows.add(part)
-            clashing, turned = _clashes(rows.run(checked=False))
+            clashing, turned = _clashes(Rows(self.name, [part]).run(checked=False))
             self.contradicting |= clashing
             self.reversed = self.reversed and turned
 

@@ -135,10 +135,7 @@ METHODS: dict[str, Method] = {
     "weighted": Method("Σ w s", _total, weighted=True, zero=True),
     "isr": Method("h · Σ 1 / r²", _mnz, lambda ranks, _: 1 / ranks**2),
     "rbc": Method(
-        "Σ w (1 − φ) φ^(r − 1)",
-        _total,
-        lambda ranks, by: (1 - by.rbc_phi) * by.rbc_phi ** (ranks - 1),
-        weighted=True,
+        "Σ w (1 − φ) φ^(r − 1)", _total, lambda ranks, by: (1 - by.rbc_phi) * by.rbc_phi ** (ranks - 1), weighted=True
     ),
     "borda": Method(
         "Σ w (c − r + 1), in a list without it (c − n + 1) / 2",
@@ -358,21 +355,13 @@ class Lists(NamedTuple):
     places: list[IntArray]
     scores: list[FloatArray]
 
-    def values(self, fusion: Fusion) -> FloatArray:
-        """Return the argument of `Fusion.combine`."""
+    def best(self, fusion: Fusion) -> tuple[IntArray, FloatArray]:
+        """Return the documents as positions in `docids`, best first, and their fused scores."""
         values = np.full((len(self.places), len(self.docids)), np.nan)
         for row, (places, scores) in enumerate(zip(self.places, self.scores, strict=True)):
             if len(places):
                 values[row, places] = fusion.values(scores)
-        return values
-
-    def fused(self, fusion: Fusion) -> FloatArray:
-        """Return the fused score of each document."""
-        return fusion.combine(self.values(fusion))
-
-    def best(self, fusion: Fusion) -> tuple[IntArray, FloatArray]:
-        """Return the documents as positions in `docids`, best first, and their fused scores."""
-        fused = self.fused(fusion)
+        fused = fusion.combine(values)
         # Documents are in ascending order, so among equal scores the last one comes first.
         order = len(fused) - 1 - np.argsort(-fused[::-1], kind="stable")
         return order, fused[order] + 0.0  # turns negative zero into zero

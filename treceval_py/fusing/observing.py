@@ -105,12 +105,8 @@ class Observed:
 
     def notes(self, runs: Sequence[ListedRun], fusion: Fusion, k: int | None) -> list[str]:
         """Return notes for people on the runs, as sentences."""
-        return [
-            *self._about_queries(runs),
-            *self._about_pairs(runs),
-            *self._about_scores(runs, fusion),
-            *self._about_k(k),
-        ]
+        about_documents = self._about_scores(runs, fusion) + self._about_k(k)
+        return self._about_queries(runs) + self._about_pairs(runs) + about_documents
 
     def _about_queries(self, runs: Sequence[ListedRun]) -> list[str]:
         if self.complete == self.queries:
@@ -145,17 +141,13 @@ class Observed:
         by_rank = not fusion.takes_scores or fusion.norm == "rank"
         for run, tied, single in zip(runs, self.tied.tolist(), self.single.tolist(), strict=True):
             if run.contradicting:
-                where = f"{run.name}: in {len(run.contradicting)} of {len(run.spans)} queries"
-                notes.append(
-                    f"{where} scores grow with the rank. If they are distances, negate them: higher scores rank first."
-                    if run.reversed
-                    else f"{where} the rank column contradicts the scores; the scores are used."
-                )
+                doubt = "the rank column contradicts the scores; the scores are used."
+                if run.reversed:
+                    doubt = "scores grow with the rank. If they are distances, negate them: higher scores rank first."
+                notes.append(f"{run.name}: in {len(run.contradicting)} of {len(run.spans)} queries {doubt}")
             if by_rank and tied:
-                notes.append(
-                    f"{run.name}: {tied} documents have the same score as another one of their query; the larger id is "
-                    "ranked first."
-                )
+                alike = f"{run.name}: {tied} documents have the same score as another one of their query"
+                notes.append(f"{alike}; the larger id is ranked first.")
             if not by_rank and single and fusion.constant:
                 count = "1 list has" if single == 1 else f"{single} lists have"
                 notes.append(f"{run.name}: {count} the same score for all documents, which count as {fusion.constant}.")
@@ -163,10 +155,8 @@ class Observed:
             usual = self.middle / np.maximum(self.lists, 1)
             low, high = int(usual.argmin()), int(usual.argmax())
             if usual[high] > OTHER_SCALE * usual[low]:
-                notes.append(
-                    f"{runs[high].name} has scores around {usual[high]:.3g} and {runs[low].name} around "
-                    f"{usual[low]:.3g}, so the former dominates. Choose a normalisation."
-                )
+                scales = f"has scores around {usual[high]:.3g} and {runs[low].name} around {usual[low]:.3g}"
+                notes.append(f"{runs[high].name} {scales}, so the former dominates. Choose a normalisation.")
         return notes
 
     def _about_k(self, k: int | None) -> list[str]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from treceval_py.comparing.corrections import holm
 from treceval_py.comparing.gathering import Compares, Gathered, gather
-from treceval_py.comparing.paired import SAME, noncentrality, of_differences, one_sided_power, queries_needed
+from treceval_py.comparing.paired import SAME, noncentrality, of_differences, one_sided_power, queries_needed, special
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import Aligned, Scored, aligned
 from treceval_py.data.ids import first_of, shown
@@ -333,11 +333,7 @@ def gate(
     given = [baseline, candidate]
     scoring, reading = settled(measures, options)
     gathered = gather(
-        given,
-        qrels,
-        scoring_for(scoring, settings, saved=any(map(_is_scored, given))),
-        reading,
-        force=force,
+        given, qrels, scoring_for(scoring, settings, saved=any(map(_is_scored, given))), reading, force=force
     )
     return gate_gathered(gathered, settings, force=force)
 
@@ -539,8 +535,6 @@ def _outcome(found: Decision, p_worse: float, alpha: float) -> str:
 
 def _tested(column: Aligned, margin: Margin | None, floor: float, settings: GateSettings, tested: int) -> Decision:
     """Return what is known of a measure, before the correction over `tested` measures."""
-    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
     baseline, candidate = column.values
     queries = len(baseline)
     means = float(baseline.mean()), float(candidate.mean())
@@ -569,15 +563,11 @@ def _tested(column: Aligned, margin: Margin | None, floor: float, settings: Gate
         low=max(mean - reach - room, of_differences(column.bounds)[0]),
         p=float(special.stdtr(queries - 1, -statistic)),
         p_worse=float(special.stdtr(queries - 1, statistic)),
-        power=_power(room / deviation, queries, settings.alpha),
+        power=float(one_sided_power(np.array([room / deviation]), np.array([queries]), alpha=settings.alpha)[0]),
         drop=room + deviation * _found_with(queries, settings.alpha / tested, settings.power),
         needed=_needed(room / deviation, settings.alpha, settings.power),
         needed_as_seen=_needed(abs(mean) / deviation, settings.alpha / (1 if mean > 0 else tested), settings.power),
     )
-
-
-def _power(effect: float, queries: int, alpha: float) -> float:
-    return float(one_sided_power(np.array([effect]), np.array([float(queries)]), alpha=alpha)[0])
 
 
 def _needed(effect: float, alpha: float, power: float) -> float:
@@ -589,7 +579,5 @@ def _needed(effect: float, alpha: float, power: float) -> float:
 
 def _found_with(queries: int, alpha: float, power: float) -> float:
     """Return the standardised mean that a one-sided test finds with a power."""
-    from scipy import special
-
     critical = -special.stdtrit(queries - 1, np.array([alpha]))
     return max(0.0, float(noncentrality(critical, queries - 1, power)[0]) / math.sqrt(queries))

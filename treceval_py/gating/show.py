@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from treceval_py.comparing.show.sentences import joined
 from treceval_py.errors import visible
 from treceval_py.gating.gating import CANNOT_TELL, PASS, WORSE, Decision, Verdict
 from treceval_py.io.digests import named
@@ -39,7 +40,9 @@ def _passed(verdict: Verdict, decided: Sequence[Decision]) -> str:
             + (" or more in each measure)" if len(tested) > 1 else ")")
         )
     if floors:
-        reached = ", ".join(f"{each.heading} {_short(each.candidate)} ≥ {exactly(each.floor)}" for each in floors)
+        reached = ", ".join(
+            f"{each.heading} {number(each.candidate, DIGITS)} ≥ {exactly(each.floor)}" for each in floors
+        )
         said.append(f"{verdict.runs[1] + ' ' if not tested else ''}reaches its {_plural(floors, 'floor')} ({reached})")
     return ", and ".join(said)
 
@@ -52,7 +55,7 @@ def _worse(verdict: Verdict, decided: Sequence[Decision]) -> str:
         said.append(f"{_lower(verdict, 'is', tested)} in {_names(tested)} ({parts})")
     below = [decision for decision in decided if decision.below_floor]
     if below:
-        parts = ", ".join(f"{each.heading} {_short(each.candidate)} < {exactly(each.floor)}" for each in below)
+        parts = ", ".join(f"{each.heading} {number(each.candidate, DIGITS)} < {exactly(each.floor)}" for each in below)
         said.append(f"{'' if said else verdict.runs[1] + ' '}is below its {_plural(below, 'floor')} ({parts})")
     return ", and ".join(said)
 
@@ -97,8 +100,7 @@ def _margins(decided: Sequence[Decision]) -> str:
 
 
 def _names(decided: Sequence[Decision]) -> str:
-    names = [decision.heading for decision in decided]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return joined([decision.heading for decision in decided])
 
 
 def _plural(decided: Sequence[Decision], noun: str) -> str:
@@ -108,10 +110,6 @@ def _plural(decided: Sequence[Decision], noun: str) -> str:
 def _p(value: float) -> str:
     text = p_value(value)
     return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
-
-
-def _short(value: float) -> str:
-    return number(value, DIGITS)
 
 
 def _probability(value: float) -> str:
@@ -247,6 +245,4 @@ def workflow_commands(verdict: Verdict, file: str | None = None) -> str:
     file : str, optional
         The candidate's file, beside which the annotations are shown.
     """
-    title = "treceval gate"
-    lines = [workflow_command(_COMMANDS[verdict.outcome], finding(verdict), file=file, title=title)]
-    return "".join(f"{line}\n" for line in lines)
+    return workflow_command(_COMMANDS[verdict.outcome], finding(verdict), file=file, title="treceval gate") + "\n"

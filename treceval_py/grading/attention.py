@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Sequence
 from treceval_py.errors import visible
 from treceval_py.grading import records
 from treceval_py.grading.claims.claims import claimed
-from treceval_py.grading.claims.reconciling import readings
+from treceval_py.grading.claims.reconciling import by_measure, readings
 from treceval_py.grading.grades import Entry, Grades, Question
 from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
 from treceval_py.grading.records import Checked, FileRead
 from treceval_py.grading.rules import ANYWHERE
-from treceval_py.measuring import Measure, parse_measures
+from treceval_py.measuring import Measure
 
 KINDS = {
     "unread": "a document was not read",
@@ -165,12 +165,11 @@ def _and(names: Sequence[str]) -> str:
 
 def _right_for_others(grades: Grades) -> Iterator[tuple[int, str]]:
     """Yield numbers of entries, with a sentence about a claimed number that is right for another student's run."""
-    scored = [(entry.graded, entry.graded.status in (records.SCORED, records.REPAIRED)) for entry in grades.entries]
-    means = [
-        (graded.measures, *(run.measures for run in graded.runs[1:])) if counts else () for graded, counts in scored
-    ]
-    values = [[*map(_by_measure, own)] for own in means]
-    baseline = [_by_measure(grades.baseline_measures)]
+    known = (records.SCORED, records.REPAIRED)
+    everyone = [entry.graded for entry in grades.entries]
+    means = [[own.measures, *(run.measures for run in own.runs[1:])] * (own.status in known) for own in everyone]
+    values = [[*map(by_measure, own)] for own in means]
+    baseline = [by_measure(grades.baseline_measures)]
     for place, entry in enumerate(grades.entries):
         for claim in entry.graded.claims:
             read = claimed(claim.measure, claim.text, claim.place).claim
@@ -181,9 +180,8 @@ def _right_for_others(grades: Grades) -> Iterator[tuple[int, str]]:
                 for reading in readings(read)
                 if reading.digits >= FEWEST_DECIMALS and 0 < reading.value < 1
             ]
-            if _gives(baseline, read.measure, numbers) or _is_coarse(
-                read.measure, numbers, entry.graded.missing_queries[1]
-            ):
+            judged = entry.graded.missing_queries[1]
+            if _gives(baseline, read.measure, numbers) or _is_coarse(read.measure, numbers, judged):
                 continue
             others = [
                 at
@@ -194,17 +192,12 @@ def _right_for_others(grades: Grades) -> Iterator[tuple[int, str]]:
                 yield place, f"{_number(claim)} is right for the run of {_runs_of(grades, others)}"
 
 
-def _by_measure(means: dict[str, float]) -> dict[Measure, float]:
-    return {measure: value for name, value in means.items() for measure in parse_measures(name)}
-
-
 def _is_coarse(measure: Measure, numbers: list[tuple[float, float]], queries: int) -> bool:
     """Tell whether a mean has so few possible values, like a share of documents, that other runs often have it."""
     cutoff = dict(measure.parameters).get("cutoff", 1)
     steps = queries * (cutoff if isinstance(cutoff, int) else 1)
-    return steps < 10**FEWEST_DECIMALS and all(
-        abs(value * steps - round(value * steps)) <= near * steps for value, near in numbers
-    )
+    counts = ((value * steps, near * steps) for value, near in numbers)
+    return steps < 10**FEWEST_DECIMALS and all(abs(count - round(count)) <= near for count, near in counts)
 
 
 def _gives(runs: list[dict[Measure, float]], measure: Measure, numbers: list[tuple[float, float]]) -> bool:

@@ -17,27 +17,13 @@ from treceval_py.grading.intake.folders import close_kept
 from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.marking.marking import Grader, baseline_record
 from treceval_py.grading.marking.similarity import alike
-from treceval_py.grading.people import (
-    ACCOUNT,
-    EMAIL,
-    FAMILY,
-    GIVEN,
-    LOGIN,
-    NAME,
-    NUMBER,
-    Class,
-    Member,
-    match_students,
-    meaning_of,
-)
+from treceval_py.grading.people import Class, Member, columns_of_students, match_students
 from treceval_py.grading.processes import Job, Setup, graded_by_processes
 from treceval_py.grading.records import MISSING, FileRead, Graded
 from treceval_py.grading.rules import DEFAULT_RULES, Rules, Task, fingerprint
 from treceval_py.version import __version__
 
 _SEPARATORS = "\t;,|"
-_COLUMNS = ((GIVEN,), (FAMILY, NAME), (NUMBER, ACCOUNT))
-"""Meanings of the columns that identify a student together."""
 
 
 def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
@@ -70,7 +56,7 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
     rows = records(lines, first, separator, file)
     _, written = next(rows, (0, []))
     titles = [title.strip("\ufeff |").strip() for title in written]
-    students, measures = _students(titles), {at: title for at, title in enumerate(titles) if is_name(title)}
+    students, measures = columns_of_students(titles), {at: title for at, title in enumerate(titles) if is_name(title)}
     known = {title.lower(): at for at, title in reversed([*enumerate(titles)])}
     pair = (known["measure"], known["value"]) if {"measure", "value"} <= known.keys() else None
     if not students or not (pair or measures):
@@ -95,16 +81,6 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
         mine = by_student.setdefault(student, [])
         mine += [claimed(measure, value, place) for measure, value in said.items() if value]
     return by_student
-
-
-def _students(titles: Sequence[str]) -> list[int]:
-    """Return the columns that identify a student: one of that name, or the parts of a name and a number."""
-    if "student" in (lowered := [title.lower() for title in titles]):
-        return [lowered.index("student")]
-    first: Mapping[str, int] = {meaning_of(title): at for at, title in reversed([*enumerate(titles)])}
-    parts = [next((first[meaning] for meaning in part if meaning in first), None) for part in _COLUMNS]
-    own = [at for at in parts if at is not None]
-    return own or [first[meaning] for meaning in (LOGIN, EMAIL) if meaning in first][:1]
 
 
 FreeDays = MutableMapping[str, int]

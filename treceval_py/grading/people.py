@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from importlib.resources import files
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from treceval_py.data.ids import beginning_of, quoted
@@ -207,11 +207,6 @@ def _mailed_alike(mine: _Forms, theirs: _Forms) -> bool:
     return not mine.called.isdisjoint(theirs.mailboxes) or not theirs.called.isdisjoint(mine.mailboxes)
 
 
-def _parts_of(forms: _Forms) -> set[str | Words]:
-    """Return everything by which an identity may resemble another one."""
-    return {*forms.numbers, *forms.letters, *(word for words in forms.words for word in words)}
-
-
 def _may_be_alike(mine: _Forms, theirs: _Forms) -> bool:
     """Tell whether two identities share a number or all letters, or one name has all words of the other."""
     parts = (set(one) <= set(other) or set(other) <= set(one) for one in mine.words for other in theirs.words)
@@ -225,7 +220,7 @@ _LEVELS: tuple[tuple[_Keys, Callable[[_Forms, _Forms], bool]], ...] = (
     (lambda forms: forms.words, lambda *_: True),
     (lambda forms: forms.numbers, _numbered_alike),
     (lambda forms: forms.called | forms.mailboxes, _mailed_alike),
-    (_parts_of, _may_be_alike),
+    (lambda forms: chain(forms.numbers, forms.letters, *forms.words), _may_be_alike),
 )
 """The criteria, strongest first: keys, and whether two with a common key are alike; the last gives candidates only."""
 
@@ -372,6 +367,17 @@ def read_roster(path: str | os.PathLike[str]) -> Roster:
 def meaning_of(title: str) -> str:
     """Return the meaning of a column; empty if it is unknown."""
     return _MEANING.get(unicodedata.normalize("NFC", " ".join(title.casefold().split())), "")
+
+
+def columns_of_students(titles: Sequence[str]) -> list[int]:
+    """Return the columns that identify a student: one of that name, or the parts of a name and a number."""
+    if "student" in (lowered := [title.lower() for title in titles]):
+        return [lowered.index("student")]
+    first = {meaning_of(title): at for at, title in reversed([*enumerate(titles)])}
+    for parts in (((GIVEN,), (FAMILY, NAME), (NUMBER, ACCOUNT)), ((LOGIN, EMAIL),)):
+        if own := [first[known[0]] for part in parts if (known := [meaning for meaning in part if meaning in first])]:
+            return own
+    return []
 
 
 def _cells(row: Sequence[tuple[str, str]]) -> dict[str, list[str]]:

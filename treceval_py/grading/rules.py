@@ -16,23 +16,11 @@ from treceval_py._types import Source
 from treceval_py.data.ids import encode, quoted
 from treceval_py.errors import InputError, MeasureError, OutputError, brief, listed
 from treceval_py.grading.records import CONVENTION, CORRECT, MISTAKE, ROUNDING, VERDICTS
+from treceval_py.io import toml_file
 from treceval_py.io.formats import DATASET
 from treceval_py.io.source import name_of, source_of, whole
 from treceval_py.io.target import written_whole
-from treceval_py.io.toml_file import (
-    LARGEST,
-    NAMES,
-    TEXT,
-    YES,
-    Form,
-    Place,
-    TomlFile,
-    number,
-    one_of,
-    shown_value,
-    whole_number,
-    written,
-)
+from treceval_py.io.toml_file import TEXT, Form, Place, TomlFile, shown_value, written
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.registry import TEXT as WORDS
@@ -177,11 +165,11 @@ def _is_time(value: Any) -> bool:
 
 _FORMS: Mapping[str, Callable[..., Form]] = {
     "text": lambda: TEXT,
-    "true or false": lambda: YES,
-    "number": number,
-    "whole number": whole_number,
-    "one of": one_of,
-    "names": lambda: NAMES,
+    "true or false": lambda: toml_file.YES,
+    "number": toml_file.number,
+    "whole number": toml_file.whole_number,
+    "one of": toml_file.one_of,
+    "names": lambda: toml_file.NAMES,
     "time": lambda: Form("a time with its zone, such as 2026-11-20T23:59:00+01:00", _is_time, lambda time: time),
 }
 
@@ -308,7 +296,7 @@ def read_rules(source: Source | None = None, *, text: str | None = None) -> Rule
     Tom Preston-Werner, Pradyun Gedam and others. TOML v1.0.0, https://toml.io/en/v1.0.0.
     """
     given = source_of(source, text)
-    return _File(name_of(given), whole(given, LARGEST)).rules()
+    return _File(name_of(given), whole(given, toml_file.LARGEST)).rules()
 
 
 class _File(TomlFile):

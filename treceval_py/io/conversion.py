@@ -149,7 +149,7 @@ def _having(name: str | None, kinds: frozenset[Kind], *, written: bool = False) 
 def _recognise(
     source: Source, sight: Sight, kinds: frozenset[Kind], name: str | None, target_format: str | None
 ) -> tuple[frozenset[Kind], Format | None]:
-    """Return what a source may hold, as its beginning shows, and its format, or None if it shows none."""
+    """Return what a source may hold, as its beginning shows, and its format; None if one is named that is unknown."""
     fields = len(sight.lines[0].split()) if sight.lines else 0
     if name is not None:
         kinds = _having(name, kinds)
@@ -158,13 +158,14 @@ def _recognise(
     else:
         form = format_of(sight, *kinds)
     if form is not None:
-        kinds = kinds & {*form.holds}
-    elif len(kinds) > 1:
+        return _having(target_format, kinds & {*form.holds}, written=True), form
+    if len(kinds) > 1:
         if 0 < fields < 6 and fields not in (3, 4):  # else the reader reports what is wrong
             line = f"a line of {'1 field' if fields == 1 else f'{fields} fields'} has no format that can be converted"
             raise InputError(line, "A run has 6 fields, judgments have 4; or name its format.", file=name_of(source))
         kinds = frozenset(["qrels"] if fields == 4 else ["run"])
-    return _having(target_format, kinds, written=True), form
+    (kind,) = kinds
+    return kinds, None if name is not None else formats_of(kind)[USUAL[kind]]
 
 
 def _read_table(
@@ -175,7 +176,7 @@ def _read_table(
     if len(kinds) > 1 and form is not None:
         return _read_either(source, form)
     (kind,) = kinds
-    return reader_named(form.name if form is not None else name or USUAL[kind], kind)(source), False
+    return reader_named(name if form is None else form.name, kind)(source), False
 
 
 def write_while_reading(
@@ -198,12 +199,8 @@ def write_while_reading(
         return None
     try:
         sight, file = seen(source)
-        kinds, form = _recognise(
-            file, sight, _BOTH if kind is None else frozenset([kind]), source_format, target_format
-        )
-        if form is None and source_format is None:
-            (kind,) = kinds
-            form = formats_of(kind)[USUAL[kind]]
+        either = _BOTH if kind is None else frozenset([kind])
+        kinds, form = _recognise(file, sight, either, source_format, target_format)
         if form is None or not form.parts:
             return None
         kind, parts = imported(form.parts)(file, kinds)

@@ -7,10 +7,11 @@ import numpy as np
 from treceval_py._types import Source
 from treceval_py.data.columns import QRELS
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.run import DEFAULT_TAG, Run
+from treceval_py.data.run import Run
 from treceval_py.errors import InputError
 from treceval_py.io.rows import Rows, parts_of
 from treceval_py.io.source import name_of, source_of
+from treceval_py.io.writing import ranks_of
 
 
 def read_judged_ranking(
@@ -45,7 +46,6 @@ def read_judged_ranking(
         if error.what.endswith("not judgments"):
             raise InputError("this is a run, which has no judgments", file=error.file, line=error.line) from None
         raise
-    qids, offsets, docids = qrels.qids, qrels.offsets, qrels.docids
-    ranks = np.arange(1, len(docids) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
-    scores = -ranks.astype(np.float64)
-    return qrels, Run.from_columns(qids, offsets, docids, scores, tag=DEFAULT_TAG, name=qrels.name, ranks=ranks)
+    ranks = ranks_of(qrels)
+    columns = qrels.qids, qrels.offsets, qrels.docids, -ranks.astype(np.float64)
+    return qrels, Run.from_columns(*columns, name=qrels.name, ranks=ranks)

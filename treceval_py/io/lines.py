@@ -8,18 +8,17 @@ field begins with ``#``, are skipped but counted. Every other line must fit the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from operator import ne
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py._types import FloatArray, IntArray
 from treceval_py.data.columns import Layout
 from treceval_py.data.ids import quoted
 from treceval_py.errors import InputError
-from treceval_py.io.source import name_of, numbered
 
 if TYPE_CHECKING:
     from treceval_py.diagnosis.sign import Sign
@@ -57,15 +56,13 @@ class Block(NamedTuple):
     def integers(self, field: int, kind: str) -> IntArray:
         """Return a field as int64."""
         values = self.whole_numbers(field)
-        if values is not None:
-            return values
-        from treceval_py.diagnosis.columns import is_whole
-        from treceval_py.diagnosis.lines import about_label, about_rank
+        if values is None:
+            from treceval_py.diagnosis.columns import is_whole
+            from treceval_py.diagnosis.lines import about_label, about_rank
 
-        for row, text in enumerate(self.columns[field]):
-            if not is_whole(text):
-                self._refuse_field(row, about_rank(text, alone=True) if kind == "rank" else about_label(text, kind))
-        raise AssertionError("a column that int() refuses has a field that is not an integer")
+            row, text = next((row, text) for row, text in enumerate(self.columns[field]) if not is_whole(text))
+            self._refuse_field(row, about_rank(text, alone=True) if kind == "rank" else about_label(text, kind))
+        return values
 
     def whole_numbers(self, field: int) -> IntArray | None:
         """Return a field as int64, or None if some values are not whole numbers."""
@@ -84,12 +81,11 @@ class Block(NamedTuple):
     def ranks(self, field: int) -> IntArray:
         """Return a field as int64, with every value a rank from 1."""
         values = self.whole_numbers(field)
-        if values is not None and (values >= 1).all():
-            return values
-        for row, text in enumerate(self.columns[field]):
-            if not re.fullmatch(rb"\+?0*[1-9]\d{0,17}", text):
-                self.refuse(row, f"rank {quoted(text)} is not a whole number from 1 on", "Ranks begin at 1.")
-        raise AssertionError("some field of a column with invalid ranks is not a valid rank")
+        if values is None or (values < 1).any():
+            rank = re.compile(rb"\+?0*[1-9]\d{0,17}")
+            row, text = next((row, text) for row, text in enumerate(self.columns[field]) if not rank.fullmatch(text))
+            self.refuse(row, f"rank {quoted(text)} is not a whole number from 1 on", "Ranks begin at 1.")
+        return values
 
     def refuse(self, row: int, problem: str, todo: str) -> NoReturn:
         """Raise an error that names the file and the line of a row."""
@@ -117,33 +113,6 @@ class Block(NamedTuple):
         return self.lines[row] == 1 and not re.search(rb"[0-9]", fields)
 
 
-def read_blocks(source: Source, layout: Layout) -> Iterator[Block]:
-    """Yield the data lines of a source as blocks of columns, one column per field of the layout.
-
-    Parameters
-    ----------
-    source : str, path or binary file
-        The source.
-    layout : Layout
-        The format.
-
-    Raises
-    ------
-    InputError
-        A line has the wrong number of fields, there is no data line, or the source cannot be read.
-    """
-    name, empty = name_of(source), True
-    for first, text in numbered(source, columns=True):
-        block, error = read_block(bytes(text), first, layout, name)
-        if block.lines:
-            empty = False
-            yield block
-        if error is not None:  # only now, so that errors further up are reported first
-            raise error
-    if empty:
-        raise no_data(name)
-
-
 def no_data(name: str) -> InputError:
     """Return the error for a file without data lines."""
     return InputError("no data lines, only comments or blank lines", "Is it the right file?", file=name)
@@ -159,7 +128,7 @@ def read_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Bloc
     first : int
         The number of the first line.
     layout : Layout
-        As for `read_blocks`.
+        The format.
     name : str
         The name of the file in messages.
     """

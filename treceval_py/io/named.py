@@ -91,7 +91,7 @@ def _read(source: Source, format: str | None, kind: Kind, *others: str) -> Any:
     return reader_named(name, kind, *others)(source)
 
 
-def reader_named(name: str, *kinds: str) -> Any:
+def reader_named(name: str | None, *kinds: str) -> Any:
     """Return the reader of a format for what is of one of these kinds.
 
     Raises

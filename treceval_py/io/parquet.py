@@ -310,28 +310,14 @@ def written_parquet(table: Qrels | Run, tag: str) -> Iterator[bytes]:
     yield drain.taken()
 
 
-class _Drain(io.RawIOBase):
-    """A file whose bytes are taken while it is written."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._taken = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._pieces.append(bytes(data))
-        return len(data)
-
-    def tell(self) -> int:
-        return self._taken + sum(map(len, self._pieces))
+class _Drain(io.BytesIO):
+    """A file whose bytes are taken while it is written; pyarrow itself counts where it is."""
 
     def taken(self) -> bytes:
         """Return what was written since the last call."""
-        data = b"".join(self._pieces)
-        self._taken += len(data)
-        self._pieces.clear()
+        data = self.getvalue()
+        self.seek(0)
+        self.truncate()
         return data
 
 

@@ -11,8 +11,8 @@ from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.data.ids import Ids, encode, quoted, repeated
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
+from treceval_py.data.table import Grouping, by_query
 from treceval_py.errors import DataError, InputError
-from treceval_py.io.rows import Grouping, by_query
 
 
 class Records(NamedTuple):

@@ -19,8 +19,9 @@ from treceval_py.data.columns import COLBERT, MSMARCO, RUN, TEVATRON, Layout
 from treceval_py.data.ids import Ids, decode, encode, firsts_of, quoted, repeated
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
+from treceval_py.data.table import Grouping, by_query
 from treceval_py.errors import InputError, RepeatedDocumentError
-from treceval_py.io.lines import no_data, read_block
+from treceval_py.io.lines import Block, no_data, read_block
 from treceval_py.io.source import name_of, numbered
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
@@ -74,19 +75,17 @@ class Part(NamedTuple):
     spaced: bool = False
 
     def between(self, first: int, last: int) -> Part:
-        """Return the rows of queries number ``first`` to ``last``, each together; their lines are not numbered."""
+        """Return the rows of stretches number ``first`` to ``last``."""
         start, stop = self.starts[[first, last]].tolist()
-        offsets = self.docids.offsets[start : stop + 1]
+        queries = self.queries[first:last]
+        least, most = (int(queries.min()), int(queries.max())) if len(queries) else (0, -1)
+        columns = {name: getattr(self, name) for name in ("docids", "rels", "scores", "ranks", "lines")}
         return self._replace(
-            qids=self.qids[first:last],
-            queries=self.queries[: last - first],
+            qids=self.qids[least : most + 1],
+            queries=queries - least,
             starts=self.starts[first : last + 1] - start,
-            docids=Ids(self.docids.buffer[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0]),
-            scores=None if self.scores is None else self.scores[start:stop],
-            rels=None if self.rels is None else self.rels[start:stop],
-            ranks=None if self.ranks is None else self.ranks[start:stop],
-            lines=range(stop - start),
             num_lines=stop - start,
+            **{name: column[start:stop] for name, column in columns.items() if column is not None},
         )
 
 
@@ -172,7 +171,7 @@ _OF_RUNS: dict[Layout, tuple[int, int | None, int | None]] = {
 """The fields of document, score and rank in layouts with scores."""
 
 
-PartReader: TypeAlias = Callable[..., "tuple[Part | None, InputError | None]"]
+PartReader: TypeAlias = Callable[..., "tuple[Any, InputError | None]"]
 
 
 def part_of(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
@@ -183,11 +182,7 @@ def part_of(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[P
 
 
 def parts_of(
-    source: Source,
-    layout: Layout,
-    name: str | None = None,
-    threads: int | None = 1,
-    part_of: PartReader = part_of,
+    source: Source, layout: Layout, name: str | None = None, threads: int | None = 1, part_of: PartReader = part_of
 ) -> Iterator[Part]:
     """Yield the rows of a source, block by block.
 
@@ -215,13 +210,23 @@ def parts_of(
     several = threads != 1 and scanner() is not None
     with closing(in_order(texts, work, threads)) if several else nullcontext(map(work, texts)) as parts:
         for part, error in parts:
-            if part is not None and part.qids:  # a block of comments has no tag
+            if part is not None and len(part.lines):  # a block of comments has no tag
                 yield part
                 empty = False
             if error is not None:
                 raise error
     if empty:
         raise no_data(name)
+
+
+def read_blocks(source: Source, layout: Layout) -> Iterator[Block]:
+    """Yield the data lines of a source as blocks of columns, one column per field of the layout; as `parts_of`."""
+
+    def block_of(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[Block, InputError | None]:
+        return read_block(bytes(block[1]), block[0], layout, name)
+
+    blocks: Iterator[Any] = parts_of(source, layout, part_of=block_of)
+    return blocks
 
 
 def whole_queries(parts: Iterable[Part], kind: str, name: str) -> Iterator[Run | Qrels]:
@@ -234,7 +239,8 @@ def whole_queries(parts: Iterable[Part], kind: str, name: str) -> Iterator[Run |
         not the same to the end, or only some parts have ranks.
     """
     known, alike = set[str](), set[tuple[bytes, bool]]()
-    for piece in by_whole_queries(parts):
+    unnumbered = (part._replace(lines=range(len(part.docids))) for part in parts)  # which no message needs
+    for piece in by_whole_queries(unnumbered):
         rows = Rows(name, piece)
         table = rows.run() if kind == "run" else rows.qrels()
         alike.update((part.tag, part.ranks is None) for part in piece)
@@ -269,27 +275,6 @@ def by_whole_queries(parts: Iterable[Part]) -> Iterator[list[Part]]:
             yield [*rest, part.between(0, last)._replace(ordered=ordered)]
         rest = [part.between(last, last + 1)]
     yield rest
-
-
-class Grouping(NamedTuple):
-    """Rows in the order of their queries.
-
-    Attributes
-    ----------
-    qids : list of str, length Q
-        The queries, in order of first occurrence.
-    offsets : (Q + 1,) int array
-        The first row of each query, and D.
-    docids : Ids, length D
-        The documents.
-    order : (D,) int array or None
-        The rows in their new order; None if unchanged.
-    """
-
-    qids: list[str]
-    offsets: IntArray
-    docids: Ids
-    order: IntArray | None
 
 
 class Repetition(NamedTuple):
@@ -405,32 +390,6 @@ class Rows:
             part = bisect_right(self._starts, row) - 1
             lines.append(self._parts[part].lines[row - self._starts[part]])
         return Repetition(qids[query], docids[rows[1]], *lines)
-
-
-def by_query(qids: list[str], queries: IntArray, lengths: IntArray, docids: Ids) -> Grouping:
-    """Order rows by query.
-
-    Parameters
-    ----------
-    qids : list of str, length Q
-        The queries.
-    queries, lengths : (S,) int array
-        The query and the number of rows of each stretch.
-    docids : Ids, length D
-        The documents.
-    """
-    order = None
-    if (queries[1:] < queries[:-1]).any():  # a query's rows are scattered
-        # By query, then row: unique numbers sort faster than a stable sort of rows by query.
-        bits = int(lengths.sum()).bit_length()
-        keys = np.repeat(queries << bits, lengths)
-        keys |= np.arange(len(keys))
-        keys.sort()
-        order = keys & ((1 << bits) - 1)
-        docids = docids.take(order)
-    offsets = np.zeros(len(qids) + 1, dtype=np.int64)
-    np.add.at(offsets, queries + 1, lengths)
-    return Grouping(qids, np.cumsum(offsets), docids, order)
 
 
 def _last_rows(grouping: Grouping) -> Grouping:

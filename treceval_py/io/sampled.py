@@ -10,8 +10,8 @@ from treceval_py._types import Source
 from treceval_py.data.columns import SAMPLED
 from treceval_py.data.ids import Ids, decode
 from treceval_py.data.qrels import Qrels
-from treceval_py.io.lines import read_blocks
 from treceval_py.io.records import Records
+from treceval_py.io.rows import read_blocks
 from treceval_py.io.source import name_of
 from treceval_py.io.writing import TREC, Lines, by_row, checked, joined
 

@@ -35,7 +35,7 @@ SHORTEST_BLOCK = 16
 LONGEST_LINE = 1 << 24
 """Longest line that is read, in bytes. Judgments and runs have no longer lines, and lines are held in memory."""
 
-_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+PACKED_BEGINS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 """First bytes of compressed files: RFC 1952, the bzip2 manual, the .xz file format 1.1, RFC 8878."""
 
 _BZIP2 = b"1AY&SY", b"\x17rE8P\x90"
@@ -510,7 +510,7 @@ def _decompressed(raw: _Bytes, name: str) -> Callable[[Any], int]:
 
 def compression_of(head: bytes) -> str | None:
     """Return how a file is compressed, by its first ten bytes or all if it has fewer; None if it is not."""
-    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    kind = next((kind for magic, kind in PACKED_BEGINS.items() if head.startswith(magic)), None)
     # Of bzip2, the first three bytes are letters.
     letters = kind == "bzip2" and not (head[3:4] in b"123456789" and any(it.startswith(head[4:10]) for it in _BZIP2))
     return None if letters else kind
@@ -521,7 +521,7 @@ def _decompressor(raw: _Bytes, name: str) -> Callable[[Any], int]:
     while len(head) < 10 and (more := raw.read(10 - len(head))):  # a pipe may give a byte at a time
         head += more
     raw.rewind()
-    kind = compression_of(head) if head.startswith((*_MAGIC,)) else None
+    kind = compression_of(head) if head.startswith((*PACKED_BEGINS,)) else None
     if kind is None:
         return raw.readinto
     if kind == "gzip":

@@ -112,9 +112,8 @@ class TomlFile:
             todo = "Write key = value, text in double quotes, and each key once."
             if re.search(r"=\s*-?\d+,\d", self._lines[line - 1]):
                 todo = "Write decimals with a point: 0.95."
-            raise InputError(
-                f"is not TOML: {reason[:1].lower()}{reason[1:]}", todo, file=self.name, line=line
-            ) from None
+            fault = f"is not TOML: {reason[:1].lower()}{reason[1:]}"
+            raise InputError(fault, todo, file=self.name, line=line) from None
         return document
 
     def refusal(self, fault: str, todo: str, *place: Place) -> InputError:

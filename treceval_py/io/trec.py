@@ -19,8 +19,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import InputError, RepeatedDocumentError
 from treceval_py.io.formats import Kind
-from treceval_py.io.lines import read_blocks
-from treceval_py.io.rows import Part, Rows, parts_of
+from treceval_py.io.rows import Part, Rows, parts_of, read_blocks
 from treceval_py.io.source import Text, name_of, source_of
 
 Judgments = Qrels | JudgmentGroups | Preferences

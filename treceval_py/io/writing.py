@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
 from types import NoneType
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
@@ -198,13 +198,13 @@ def _trec_lines(part: Run, name: bytes) -> Lines:
     return joined(by_row(part), b" Q0 ", part.docids, b" ", ranks_of(part), b" ", part.scores, b" " + name + b"\n")
 
 
-def trec_lines(lists: Sequence[tuple[str, Sequence[bytes], FloatArray]], tag: str) -> Lines:
-    """Return the lines of some queries of a TREC run.
+def trec_lines(part: Run, tag: str) -> Lines:
+    """Return the lines of some queries of a TREC run, whose documents are best first.
 
     Parameters
     ----------
-    lists : sequence of (str, sequence of bytes, (N,) float array)
-        Queries with their documents, best first, and the documents' scores.
+    part : Run
+        The queries.
     tag : str
         The name of the run.
 
@@ -214,12 +214,7 @@ def trec_lines(lists: Sequence[tuple[str, Sequence[bytes], FloatArray]], tag: st
         An id or the tag cannot be written.
     """
     name = _checked(encode(tag), "tag", TREC)
-    offsets = np.cumsum([0, *[len(docids) for _, docids, _ in lists]])
-    docids = Ids.from_bytes(list(chain.from_iterable(docids for _, docids, _ in lists)))
-    scores = np.concatenate([np.zeros(0), *[scores for *_, scores in lists]])
-    part = Run.from_columns([qid for qid, *_ in lists], offsets, docids, scores)
-    check_ids(part, TREC)
-    return _trec_lines(part, name)
+    return _trec_lines(check_ids(part, TREC), name)
 
 
 def ranked(run: Run) -> Run:

@@ -20,6 +20,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.judges.coefficients import LEVELS, WEIGHTS, krippendorff_alpha, weighted_kappa
 from treceval_py.measuring import Measure
+from treceval_py.rendering import text_of
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments
 from treceval_py.scoring.planning import Options, settled, takes_options
@@ -217,13 +218,9 @@ class Agreement(NamedTuple):
         return f"<Agreement of {len(self.judges)} judges: {pairs}>"
 
     def __str__(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "table")
 
     def _repr_html_(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "html")
 
 
@@ -551,23 +548,9 @@ def _common(tables: Sequence[Qrels], labels: _Labels) -> list[Qrels]:
 
 def _aligned(runs: Sequence[Any], judge: str) -> list[Aligned]:
     try:
-        return aligned(runs) if len(runs) > 1 else _alone(runs[0])
+        return aligned(runs)
     except EvaluationError as error:
         raise EvaluationError(f"by {brief(judge)}, {error.what}", error.todo) from None
-
-
-def _alone(run: Any) -> list[Aligned]:
-    counted = ~np.isnan(run.values)
-    return [
-        Aligned(
-            measure,
-            tuple(qid for qid, there in zip(run.qids, counted[:, at].tolist(), strict=True) if there),
-            run.values[counted[:, at], at][None, :],
-            run.signatures[at],
-            (),
-        )
-        for at, measure in enumerate(run.measures)
-    ]
 
 
 def _order(

@@ -136,14 +136,12 @@ def _pairs(found: Agreement) -> Table:
         _column("overlap", [pair.overlap for pair in pairs]),
         _column("bias", [pair.bias for pair in pairs], signed=True),
     ]
-    notes = (
-        (
-            "common: documents of a query that both judged. same grade: the share of these with one grade. overlap: "
-            f"documents relevant (from {found.level} on) to both, of those relevant to either. bias: mean of the "
-            "second's grades minus the first's."
-        ),
+    about = (
+        "common: documents of a query that both judged. same grade: the share of these with one grade. overlap: "
+        f"documents relevant (from {found.level} on) to both, of those relevant to either. bias: mean of the "
+        "second's grades minus the first's."
     )
-    return Table(tuple(columns), "pairs", "Do the judges agree?", notes=notes, naming=2)
+    return Table(tuple(columns), "pairs", "Do the judges agree?", notes=(about,), naming=2)
 
 
 def _coefficients(found: Agreement, style: Style) -> Table:

@@ -38,25 +38,24 @@ class GroupPreferences(NamedTuple):
         The documents with their levels: one per line for a simple group, each once for a partial group.
     classes : list of int arrays
         For a simple group, its documents by descending level, ascending within a level; empty for a partial group.
-    level, weight : (N,) int arrays
-        For a simple group, the number of the class of each document, and of its lines; 0 for others.
     preferred : (N, N) bool array or None
         For a partial group, whether x is preferred to y.
     """
 
     documents: list[tuple[int, float]]
     classes: list[IntArray]
-    level: IntArray
-    weight: IntArray
     preferred: BoolArray | None = None
 
-    def between(self, start: int, stop: int) -> tuple[IntArray, IntArray]:
-        """Return how often documents from ``start`` to ``stop`` are preferred to, and less than, those from there."""
+    def between(self, start: int, stop: int, size: int) -> tuple[IntArray, IntArray]:
+        """Return how often documents from ``start`` to ``stop`` are preferred to, and less than, the N from there."""
         if self.preferred is not None:
             ahead, behind = self.preferred[start:stop, start:], self.preferred[start:, start:stop].T
             return ahead.astype(np.int64), behind.astype(np.int64)
-        level, times = self.level[start:stop, None], self.weight[start:stop, None] * self.weight[start:]
-        return times * (level < self.level[start:]), times * (level > self.level[start:])
+        held = np.concatenate(self.classes)
+        level, lines = np.zeros(size, dtype=np.int64), np.bincount(held, minlength=size)
+        level[held] = np.repeat(np.arange(len(self.classes)), list(map(len, self.classes)))
+        first, times = level[start:stop, None], lines[start:stop, None] * lines[start:]
+        return times * (first < level[start:]), times * (first > level[start:])
 
 
 class JudgedPreferences(NamedTuple):
@@ -180,11 +179,8 @@ class _Gatherer(NamedTuple):
         levels = sorted(classes, reverse=True)
         ordered = [np.sort(np.array(classes[level], dtype=np.int64)) for level in levels]
         held = np.concatenate(ordered)
-        grade, every = np.repeat(np.arange(len(levels)), list(map(len, ordered))), held.tolist()
-        number_of_class = np.zeros(len(self.names), dtype=np.int64)
-        number_of_class[held] = grade
-        documents = list(zip(every, map(levels.__getitem__, grade.tolist()), strict=True))
-        return GroupPreferences(documents, ordered, number_of_class, np.bincount(held, minlength=len(self.names)))
+        by_line = np.repeat(levels, list(map(len, ordered))).tolist()
+        return GroupPreferences(list(zip(held.tolist(), by_line, strict=True)), ordered)
 
     def _partial(self, lines: list[Preference]) -> GroupPreferences:
         # trec_eval reads lines in this order; a document's level is the last one read.
@@ -213,8 +209,7 @@ class _Gatherer(NamedTuple):
             self._refuse(lines[0], f"documents {one} and {other} are each preferred to the other")
         if len(itself):
             self._refuse(lines[0], f"document {quoted(self.names[itself[0]])} has two levels in a sub-group")
-        nowhere = np.zeros(0, dtype=np.int64)
-        return GroupPreferences(sorted(level_of.items()), [], nowhere, nowhere, preferred)
+        return GroupPreferences(sorted(level_of.items()), [], preferred)
 
 
 def sums(group: GroupPreferences, retrieved: int) -> dict[str, PairCounts]:
@@ -250,9 +245,12 @@ def sums(group: GroupPreferences, retrieved: int) -> dict[str, PairCounts]:
 def _sums_of_classes(classes: Sequence[IntArray], retrieved: int) -> dict[str, PairCounts]:
     """Count as `sums` does, the documents of higher classes being preferred to those of lower ones."""
     fulfilled, one, possible, missed, neither = 0, 0, 0, 0, 0
+    # Numbers within the classes, so that a small group among many documents costs no more than its own.
+    numbers = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *classes]))
+    retrieved = int(np.searchsorted(numbers, retrieved))
     # Of the documents of higher classes: each of the retrieved ones, and the number of the others.
     better, beyond = np.zeros(retrieved, dtype=np.int64), 0
-    for members in classes:
+    for members in (np.searchsorted(numbers, among) for among in classes):
         inside, above = members[members < retrieved], np.cumsum(better)
         outside, total = len(members) - len(inside), int(better.sum())
         fulfilled += int(above[inside].sum())
@@ -332,10 +330,9 @@ def pair_shares(groups: Sequence[GroupPreferences], retrieved: int) -> dict[str,
     if len(groups) == 1 and groups[0].preferred is None:  # the share of each pair is 0 or 1
         return _sums_of_classes(list(map(np.unique, groups[0].classes)), retrieved)
     total, number = {"ret": 0.0, "imp": 0.0}, {"ret": 0, "imp": 0, "all": 0}
-    first = groups[0]
-    size = len(first.level) if first.preferred is None else len(first.preferred)
+    size = 1 + max(document for group in groups for document, _ in group.documents)
     for start in range(0, size, max(1, CELLS // size)):
-        blocks = [group.between(start, start + max(1, CELLS // size)) for group in groups]
+        blocks = [group.between(start, start + max(1, CELLS // size), size) for group in groups]
         ahead, behind = (sum(counts[1:], start=counts[0]) for counts in zip(*blocks, strict=True))
         x, y = np.nonzero(np.triu(ahead + behind, 1))
         share = ahead[x, y] / (ahead[x, y] + behind[x, y])

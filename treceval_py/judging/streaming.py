@@ -138,7 +138,7 @@ def read_by_queries(
         if reading.scattered:
             rows = Rows(reading.name, parts_of(again(), RUN, reading.name, reading.threads))
             return [take(rows.run(duplicates=duplicates))]
-    return reading.taken()
+    return [piece.taken for piece in reading.pieces]
 
 
 def _judge_parquet(
@@ -151,8 +151,8 @@ def _judge_parquet(
         reading = _Reading(qrels, source, ranking, threads)
         if ranking.order != "rank":
             reading.take_all(by_whole_queries(parts_of_parquet(source, SCORE)), reading.judged)
-        if not reading.scattered:
-            return reading.whole(complete=complete)
+            if not reading.scattered:
+                return reading.whole(complete=complete)
     return _judge_table(qrels, read_parquet(source, SCORE).run(), ranking, complete=complete)
 
 
@@ -224,7 +224,7 @@ class _Reading:
         self._there = np.zeros(len(qrels.qids), dtype=bool)  # the judged queries so far, and the other ones
         self._unjudged: set[str] = set()
         self._tag = ""
-        self._pieces: list[_Piece] = []
+        self.pieces: list[_Piece] = []
 
     def piece(self, text: memoryview) -> _Piece | bytes:
         """Judge a piece; return its text if the Python reader must read it."""
@@ -261,7 +261,7 @@ class _Reading:
             together = sum(len(part.queries) for part in parts) - len(run.qids) < len(parts)
             ordered = together and run.ranks is not None and all(part.ordered for part in parts)
             # If no document is judged, the documents will tell why.
-            before = self._pieces[-1].taken if self._pieces else None
+            before = self.pieces[-1].taken if self.pieces else None
             judgments = None if len(located.hits.rank) else self._qrels
             seen = look(Lists.of(run, ordered=ordered), judgments, before and before[1])
             taken = located, seen
@@ -277,13 +277,18 @@ class _Reading:
         Raises
         ------
         InputError
-            A line or the source cannot be read.
+            A line or the source cannot be read, the run has no line with data, or, unless it is scattered, a document
+            occurs twice in a query.
         """
         with closing(in_order(contents, judge, self.threads)) as results:
             while True:
                 try:
                     result = next(results)
                 except StopIteration:
+                    if not self._qids:
+                        raise no_data(self.name) from None
+                    if self._twice is not None and not self.scattered:
+                        raise self._twice from None
                     return
                 except InputError as error:
                     raise at_line(error, self._lines) from None
@@ -301,7 +306,7 @@ class _Reading:
                     self._there[judged] = True
                     self._qids.append(piece.qids)
                     self._tag = piece.tag
-                    self._pieces.append(piece)
+                    self.pieces.append(piece)
 
     def _by_python(self, text: bytes) -> _Piece:
         self._plain = False
@@ -320,7 +325,7 @@ class _Reading:
             return False
         self.scattered = False
         self._parted = True
-        self._pieces.clear()
+        self.pieces.clear()
         count = self._num_bytes // SCATTERED_SIZE + 1
         for number in range(count):
             select = partial(compiled.select, parts=count, part=number)
@@ -331,12 +336,12 @@ class _Reading:
                 piece = self.piece(memoryview(text))
                 if isinstance(piece, bytes) or piece.twice is not None:
                     return False
-                self._pieces.append(piece)
+                self.pieces.append(piece)
         return True
 
     def whole(self, *, complete: bool) -> tuple[JudgedRun, Retrieved]:
-        """Combine the pieces; errors as of `taken`."""
-        located, counts = zip(*self.taken(), strict=True)
+        """Combine the pieces."""
+        located, counts = zip(*(piece.taken for piece in self.pieces if piece.qids), strict=True)
         seen = merged(counts)
         qids = tuple(chain.from_iterable(self._qids))
         if self._parted:  # parts do not follow one another
@@ -344,19 +349,5 @@ class _Reading:
             seen.contradicting = tuple(filter({*seen.contradicting}.__contains__, qids))
             seen.usual = -1
         judged = assemble(self._qrels, located, complete=complete, tag=self._tag, known=self._ranking.known)
-        replaced = sum(piece.replaced for piece in self._pieces)
+        replaced = sum(piece.replaced for piece in self.pieces)
         return judged, Retrieved(qids, self.name, self._tag, seen, replaced)
-
-    def taken(self) -> list[Any]:
-        """Return what was taken of each piece.
-
-        Raises
-        ------
-        InputError
-            The run has no line with data, or a document occurs twice in a query.
-        """
-        if not self._qids:
-            raise no_data(self.name)
-        if self._twice is not None:
-            raise self._twice
-        return [piece.taken for piece in self._pieces if piece.qids]

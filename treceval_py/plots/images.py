@@ -86,12 +86,9 @@ def _drawn(spec: Spec, format: str, theme: str, scale: float = 2) -> bytes:
     text, config = json.dumps(spec), config_of(THEMES[theme])
     if format == "png":
         return bytes(vl_convert.vegalite_to_png(text, config=config, scale=scale))
-    drawn: str = (
-        vl_convert.vegalite_to_html(text, config=config, bundle=True)
-        if format == "html"
-        else vl_convert.vegalite_to_svg(text, config=config)
-    )
-    return drawn.encode()
+    if format == "html":
+        return bytes(vl_convert.vegalite_to_html(text, config=config, bundle=True), "utf-8")
+    return bytes(vl_convert.vegalite_to_svg(text, config=config), "utf-8")
 
 
 def _sized(spec: Spec, runs: int) -> Spec:

@@ -212,13 +212,7 @@ def _curves(names: Sequence[str], curves: Payload, runs: tuple[int, int], x: Spe
     dashes = {"domain": turns, "range": [list(DASHES[turn % len(DASHES)]) for turn in turns]}
     shapes = [SHAPES[(number + number // 8) % len(SHAPES)] for number in range(len(names))]
     colour, shape = (
-        _name(
-            "name",
-            title=None,
-            sort=None,
-            scale={"domain": ordered, **more},
-            legend={"orient": "bottom"},
-        )
+        _name("name", title=None, sort=None, scale={"domain": ordered, **more}, legend={"orient": "bottom"})
         for more in ({}, {"range": shapes})
     )
     tooltip = [_name("name", title="Run"), _value(x["field"], x["title"], PLAIN), _value(y["field"], y["title"])]

@@ -9,6 +9,7 @@ import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,8 +23,9 @@ from treceval_py.data.ranking import limit_of
 from treceval_py.data.run import Run
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge_arranged
+from treceval_py.ranges.assessment import range_of_labels, range_of_ties
 from treceval_py.rendering.envelope import json_safe
-from treceval_py.reporting.robustness import Range, labels_of, ties_of
+from treceval_py.reporting.robustness import Range, known_ranges
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import judge_opened
@@ -147,8 +149,7 @@ class Rankings:
     @classmethod
     def of(cls, evaluator: Evaluator) -> Rankings:
         """Return empty rankings for the runs that an evaluator scores by relevance judgments."""
-        if not isinstance(evaluator.judgments, Qrels):
-            raise AssertionError("rankings need relevance judgments")
+        assert isinstance(evaluator.judgments, Qrels)
         tasks = evaluator.plan.tasks
         asked = [concise(task.asked) if evaluator.repeats else task.asked for task in tasks]
         named = {measure.name: task for measure, task in zip(asked, tasks, strict=True)}
@@ -187,12 +188,9 @@ class Rankings:
                 numbers = list(map(codes.get, ids))
             firsts[row, ranks] = numbers
             relevant[self.starts[row] + np.array([codes[docid] for docid in retrieved], dtype=np.int64)] = places
-        qrels, tasks = self.qrels, self.tasks.items()
-        ties = {name: moved for name, task in tasks if (moved := ties_of(opened, task)) is not None}
-        labels = {}
-        if len(self.runs) < MANY:
-            moved_by = ((name, labels_of(opened, task, qrels.max_rel)) for name, task in tasks)
-            labels = {name: moved for name, moved in moved_by if moved is not None}
+        ties = known_ranges(partial(range_of_ties, opened), self.tasks)
+        by_labels = partial(range_of_labels, opened, max_rel=self.qrels.max_rel)
+        labels = known_ranges(by_labels, self.tasks if len(self.runs) < MANY else {})
         self.runs.append(KeptRun(run.name, run.tag, judged, firsts, relevant, ties, labels, frozenset(run.qids)))
 
     def _lists(self, judged: JudgedRun, table: Run, order: IntArray) -> Iterator[_List]:
@@ -217,8 +215,7 @@ class Rankings:
     def _listed(self, opened: Opened) -> tuple[JudgedRun, Iterator[_List]]:
         """Judge a run, and find the documents of its lists by their given ranks."""
         judged, _ = judge_opened(opened, self.ranking._replace(documents=True), complete=True)
-        if not isinstance(judged, JudgedRun):
-            raise AssertionError("a run is judged by relevance judgments")
+        assert isinstance(judged, JudgedRun)
         lists = []
         for row, query in enumerate(judged.documents or ()):
             ids, ranks = [encode(docid) for docid in query.docids], query.ranks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treceval_py._types import FloatArray
 from treceval_py.corpora.texts import PlacedTexts
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.qrels import Qrels
@@ -244,7 +244,10 @@ def payload_of(
     }
     contents: dict[str, Any] = plain(payload)
     contents["qids"] = [json_safe(qid) for qid in qids]
-    contents["R"] = None if rankings is None else _relevant(rankings, qids)
+    contents["R"] = None
+    if rankings is not None:
+        relevant = dict(zip(rankings.qids, np.diff(rankings.starts).tolist(), strict=True))
+        contents["R"] = [relevant.get(qid, 0) for qid in qids]
     contents["measures"] = [measure_payload(measure, qids) for measure in comparison.measures]
     for made, measure in zip(contents["measures"], comparison.measures, strict=True):
         made["ties"] = _ranges([run.ties.get(measure.measure) for run in ranked], measure.qids, 3)
@@ -431,17 +434,12 @@ def _pairs(compared: Compared, settings: Settings) -> dict[str, Any] | None:
 
 def _student(groups: Sequence[Mapping[str, Any]], compared: set[int], alpha: float) -> dict[str, float]:
     """Return the critical |t| in a group by its number of queries, corrected by Bonferroni over all groups."""
-    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from treceval_py.comparing.paired import special
 
     sets = [queries for group in groups for _, queries in group["sets"]]
     sizes = sorted({len(compared.intersection(queries)) for queries in sets})
     level = alpha / max(1, len(sets)) / 2
     return {str(size): float(f"{-special.stdtrit(size - 1, level):.8g}") for size in sizes if size > 1}
-
-
-def _relevant(rankings: Rankings, qids: Sequence[str]) -> list[int]:
-    counts = dict(zip(rankings.qids, np.diff(rankings.starts).tolist(), strict=True))
-    return [counts.get(qid, 0) for qid in qids]
 
 
 def _ranges(runs: Sequence[Range | None], qids: Sequence[str], numbers: int) -> list[list[float]] | None:
@@ -456,14 +454,9 @@ def _curves(comparison: Comparison, rankings: Rankings | None) -> tuple[dict[str
         return None, None
     curves = curves_of(basis_of(comparison), rankings.qrels, [run.judged for run in rankings.runs])
     return (
-        {"x": list(curves.recalls), "y": _four(curves.precision)},
-        {"x": list(curves.depths), "y": _four(curves.recall)},
+        {"x": list(curves.recalls), "y": np.round(curves.precision, 4).tolist()},
+        {"x": list(curves.depths), "y": np.round(curves.recall, 4).tolist()},
     )
-
-
-def _four(values: FloatArray) -> list[list[float]]:
-    rounded: list[list[float]] = np.round(values, 4).tolist()
-    return rounded
 
 
 def _groups(
@@ -530,20 +523,13 @@ def _reproduce(comparison: Comparison, rankings: Rankings | None, command: str) 
         return commands
     if any(measure.left_out for measure in comparison.measures):
         return commands
-    by_measure = {
-        concise(signature.measure).notation: signature for signature in signatures
-    }  # a measure may have been requested twice
+    # A measure may have been requested twice.
+    by_measure = {concise(signature.measure).notation: signature for signature in signatures}
     # The short form of a user's own profile could not be read back.
     written = [each.short if each.profile in PROFILES else each.long for each in by_measure.values()]
     options = [part for signature in written for part in ("--repeat", signature)]
-    return [*commands, _command_line(["treceval", *options, *(f"./{f}" if f.startswith("-") else f for f in files)])]
+    return [*commands, shlex.join(["treceval", *options, *(f"./{f}" if f.startswith("-") else f for f in files)])]
 
 
 def _is_file(name: str) -> bool:
     return bool(name) and name != "-" and not name.startswith("<")
-
-
-def _command_line(words: Iterable[str]) -> str:
-    import shlex
-
-    return shlex.join(words)

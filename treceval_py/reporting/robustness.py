@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,8 +13,8 @@ from treceval_py.data.ids import first_of
 from treceval_py.errors import TrecevalError
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import missing_queries
-from treceval_py.ranges.assessment import range_of_labels, range_of_ties
-from treceval_py.scoring.opening import Opened
+from treceval_py.ranges.ties import TieRange
+from treceval_py.ranges.unjudged import UnjudgedRange
 from treceval_py.scoring.planning import Task
 
 if TYPE_CHECKING:
@@ -50,22 +51,17 @@ class Range(NamedTuple):
         return float(self.lowest[rows].mean()), float(self.highest[rows].mean()), int(self.touched[rows].sum())
 
 
-def ties_of(opened: Opened, task: Task) -> Range | None:
-    """Return the range of a measure over the orders of documents with equal scores; None if unknown."""
-    try:
-        qids, extremes = range_of_ties(opened, task)
-    except TrecevalError:  # a measure or profile without such ranges: the page shows none
-        return None
-    return Range(qids, extremes.lowest, extremes.highest, extremes.touched)
-
-
-def labels_of(opened: Opened, task: Task, max_rel: int) -> Range | None:
-    """Return the range of a measure over the labels of unjudged documents; None if unknown."""
-    try:
-        qids, extremes = range_of_labels(opened, task, max_rel)
-    except TrecevalError:
-        return None
-    return Range(qids, extremes.lowest, extremes.highest, extremes.highest > extremes.lowest)
+def known_ranges(
+    find: Callable[[Task], tuple[tuple[str, ...], TieRange | UnjudgedRange]], tasks: Mapping[str, Task]
+) -> dict[str, Range]:
+    """Return the ranges that a function finds, by measure; a measure or profile without such ranges has none."""
+    ranges = {}
+    for name, task in tasks.items():
+        with suppress(TrecevalError):
+            qids, ends = find(task)
+            touched = ends.touched if isinstance(ends, TieRange) else ends.highest > ends.lowest
+            ranges[name] = Range(qids, ends.lowest, ends.highest, touched)
+    return ranges
 
 
 def unjudged_shares(judged: JudgedRun, ranks: int) -> FloatArray:
@@ -126,13 +122,11 @@ def _about_missing(missing: Sequence[str], judged: int, comparison: Comparison) 
     for measure in comparison.measures:
         counted.setdefault(len(set(missing).intersection(measure.qids)), []).append(measure.measure)
     if list(counted) == [0]:
-        text = f"{lacks} and left out for all runs."
-    elif list(counted) == [len(missing)]:
-        text = f"{lacks} and {'counts' if one else 'count'} as if nothing had been retrieved."
-    else:
-        parts = [f"{count or 'none'} for {', '.join(measures)}" for count, measures in counted.items()]
-        text = f"{lacks}. As if nothing had been retrieved count {'; '.join(parts)}; others are left out for all runs."
-    return text
+        return f"{lacks} and left out for all runs."
+    if list(counted) == [len(missing)]:
+        return f"{lacks} and {'counts' if one else 'count'} as if nothing had been retrieved."
+    parts = [f"{count or 'none'} for {', '.join(measures)}" for count, measures in counted.items()]
+    return f"{lacks}. As if nothing had been retrieved count {'; '.join(parts)}; others are left out for all runs."
 
 
 def _left_out(comparison: Comparison) -> Iterator[str]:

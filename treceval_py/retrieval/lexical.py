@@ -273,10 +273,7 @@ def _unicode_words() -> Callable[[str], list[str]]:
 
 
 def rank_jaccard(
-    corpus: Iterable[tuple[str, str]],
-    queries: Sequence[tuple[str, str]],
-    k: int,
-    advance: Advance = lambda _: None,
+    corpus: Iterable[tuple[str, str]], queries: Sequence[tuple[str, str]], k: int, advance: Advance = lambda _: None
 ) -> Iterator[SearchResults]:
     """Rank passages by `similarity.jaccard`: the share of words in common with the query, of all words of either.
 

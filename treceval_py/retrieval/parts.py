@@ -48,7 +48,7 @@ class Parts:
         with folder_errors(folder):
             os.makedirs(folder, exist_ok=True)
             for name in filter(_PART.fullmatch, os.listdir(folder)):
-                path, number = os.path.join(folder, name), int(re.split("[-.]", name)[0])
+                path, number = os.path.join(folder, name), int(name.lstrip(".").partition("-")[0])
                 if os.path.isfile(path) and name == _name(number, digest_of_file(path)):
                     self._paths[number] = path
 

@@ -8,7 +8,7 @@ from treceval_py._types import Source
 from treceval_py.data.columns import Layout
 from treceval_py.data.ids import beginning_of, decode, quoted
 from treceval_py.errors import warn
-from treceval_py.io.lines import read_blocks
+from treceval_py.io.rows import read_blocks
 from treceval_py.io.source import name_of, source_of
 
 NORMS = Layout(("qid", "measure", "mean", "deviation"), "a norm")

@@ -8,13 +8,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from treceval_py.comparing.saved.reading import is_saved, read_saved
+from treceval_py.comparing.saved.reading import GLANCE, is_saved, read_saved
 from treceval_py.errors import InputError, TrecevalError
 from treceval_py.io.digests import base_name
 from treceval_py.io.source import peek
-
-GLANCE = 1 << 12
-"""Bytes read to recognise a run."""
 
 OURS = ".treceval-"
 """Prefix of the names of treceval's own files."""
@@ -99,7 +96,7 @@ def passed_over(
         once = {os.path.basename(file) for file in _once(meant).values()}
         left = [
             (name, _why(os.path.join(folder, name)))
-            for name in sorted(os.listdir(folder), key=os.fsencode)
+            for name in names_in(folder)
             if name not in once
             and not name.startswith((OURS, f".{OURS}"))  # the latter is a partial file of a killed board
             and os.path.realpath(os.path.join(folder, name)) not in known
@@ -194,22 +191,28 @@ def _is_to_be_kept(file: str) -> bool:
         return False
     lines = (line.split() for line in head.splitlines() if line.strip() and not line.startswith(b"#"))
     fields = next(lines, [])
-    return _are_numbers(fields[3:5]) if len(fields) >= 6 else len(fields) == 3 and _are_numbers(fields)
+    return are_numbers(fields[3:5]) if len(fields) >= 6 else len(fields) == 3 and are_numbers(fields)
 
 
-def _are_numbers(fields: Sequence[bytes]) -> bool:
+def are_numbers(fields: Sequence[bytes]) -> bool:
+    """Tell whether fields are numbers, such as the rank and the score of a run."""
     try:
         return all(math.isfinite(float(field)) for field in fields)
     except ValueError:
         return False
 
 
-def _files_in(folder: str) -> list[str]:
+def names_in(folder: str) -> list[str]:
+    """Return the names in a folder, in the order of their bytes."""
     try:
-        names = os.listdir(folder)
+        return sorted(os.listdir(folder), key=os.fsencode)
     except OSError as error:
         problem = f"the folder cannot be listed: {error.strerror or error}"
         raise InputError(problem, "Check its permissions.", file=folder) from None
+
+
+def _files_in(folder: str) -> list[str]:
+    names = names_in(folder)
     there = set(names)
     meant = [os.path.join(folder, name) for name in names if _is_meant(name, there)]
     return [file for file in meant if os.path.isfile(file)]

@@ -31,12 +31,7 @@ _MEANING = {
     f"RBO({PERSISTENCE:g}): extrapolated. shared: documents in both lists, of the longer one.",
 }
 
-_TITLES = {
-    "tau": "Kendall τ",
-    "tau_ap": "τ_AP,b",
-    "rbo": f"RBO({PERSISTENCE:g})",
-    "shared": "shared",
-}
+_TITLES = {"tau": "Kendall τ", "tau_ap": "τ_AP,b", "rbo": f"RBO({PERSISTENCE:g})", "shared": "shared"}
 
 _TEX = {"tau": r"Kendall $\tau$", "tau_ap": r"$\tau_{AP,b}$"}
 

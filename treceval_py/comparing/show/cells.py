@@ -84,6 +84,23 @@ def differences(
     ]
 
 
+def record_of(
+    comparison: Outcome, pair: Difference | GroupDifference, mean_run: float, mean_other: float
+) -> dict[str, Any]:
+    """Return the part of a difference's record that is the same for all queries and for a group of them."""
+    return {
+        "run": comparison.runs[pair.run],
+        "other": comparison.runs[pair.other],
+        "mean_run": mean_run,
+        "mean_other": mean_other,
+        "difference": pair.mean,
+        "low": pair.low,
+        "high": pair.high,
+        "interval": SIMULTANEOUS,
+        "confidence": comparison.settings.confidence,
+    }
+
+
 def rounded(record: Mapping[str, Any], digits: int | None, without: Container[str] = ()) -> dict[str, Any]:
     """Return a record with a number of decimals in its `VALUES`, and without some keys."""
     return {

@@ -16,10 +16,10 @@ from treceval_py.comparing.show.cells import (
     naming,
     of_baseline,
     p_values,
+    record_of,
     rounded,
     shown,
 )
-from treceval_py.comparing.tests import SIMULTANEOUS
 from treceval_py.errors import visible
 from treceval_py.io.digests import base_name, named
 from treceval_py.rendering.envelope import plain
@@ -201,15 +201,7 @@ def _records(comparison: Outcome) -> list[dict[str, Any]]:
             "attribute": part.attribute,
             "group": one.group,
             "queries": one.queries,
-            "run": comparison.runs[one.run],
-            "other": comparison.runs[one.other],
-            "mean_run": float(part.means[one.run, part.labels.index(one.group)]),
-            "mean_other": float(part.means[one.other, part.labels.index(one.group)]),
-            "difference": one.mean,
-            "low": one.low,
-            "high": one.high,
-            "interval": SIMULTANEOUS,
-            "confidence": comparison.settings.confidence,
+            **record_of(comparison, one, *part.means[[one.run, one.other], part.labels.index(one.group)].tolist()),
             "statistic_t": one.statistic,
             "p_t": one.p,
             "adjusted_t": one.adjusted,

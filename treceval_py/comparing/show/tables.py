@@ -15,6 +15,7 @@ from treceval_py.comparing.show.cells import (
     naming,
     of_baseline,
     p_values,
+    record_of,
     rounded,
     shown,
 )
@@ -215,18 +216,8 @@ def records(comparison: Outcome) -> list[dict[str, Any]]:
 
 def _record(comparison: Outcome, compared: Compared, pair: Difference) -> dict[str, Any]:
     settings = comparison.settings
-    record: dict[str, Any] = {
-        "measure": compared.measure,
-        "run": comparison.runs[pair.run],
-        "other": comparison.runs[pair.other],
-        "mean_run": float(compared.means[pair.run]),
-        "mean_other": float(compared.means[pair.other]),
-        "difference": pair.mean,
-        "low": pair.low,
-        "high": pair.high,
-        "interval": SIMULTANEOUS,
-        "confidence": settings.confidence,
-    }
+    means = compared.means[[pair.run, pair.other]].tolist()
+    record = {"measure": compared.measure, **record_of(comparison, pair, *means)}
     for name in settings.tests:
         tested = pair.tests[name]
         record |= {f"p_{name}": tested.p, f"adjusted_{name}": tested.adjusted, f"statistic_{name}": tested.statistic}

@@ -15,23 +15,14 @@ from typing import NamedTuple
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import TrecevalError, visible
+from treceval_py.explaining import variants
 from treceval_py.explaining.explanation import CUT_OFF, Claim, Match, Row, nearest_of, rows_of, ways_tried
 from treceval_py.explaining.scoring import Scorer, reductions
-from treceval_py.explaining.variants import (
-    ASCENDING,
-    DEFAULT,
-    OPTION,
-    PAIR,
-    REVERSED,
-    Variant,
-    has_number,
-    profile_variants,
-    task_of,
-)
-from treceval_py.explaining.variants import MISTAKE as ONE_CHANGE
+from treceval_py.explaining.variants import Variant, has_number, profile_variants, task_of
 from treceval_py.explaining.walking import walk
 from treceval_py.grading.claims.claims import Claimed
 from treceval_py.grading.records import CONVENTION, CORRECT, MISTAKE, NOT_REPRODUCED, ROUNDING, UNCHECKED, Checked
+from treceval_py.grading.rules import Rules
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.scoring.planning import Scoring, Task
 from treceval_py.scoring.profiles import Profile
@@ -179,37 +170,21 @@ class Ways:
         The run.
     profile : Profile
         The profile under which a claim is correct.
-    complete : bool
-        Whether it averages all judged queries.
-    level : int or None
-        Lowest relevant judgment; by default that of each profile.
+    rules : Rules
+        The rules, for the lowest relevant judgment, the queries that are averaged, and the tolerance.
     values : mapping of str to float
         Known means by the name of the measure; others are computed.
-    tolerance : float
-        Distance from our value within which a claim is correct, whatever its digits.
     distances : bool
         Whether the check of the run found that its scores are distances or ranks, so that the lowest is best.
     """
 
     def __init__(
-        self,
-        qrels: Qrels,
-        run: Run,
-        profile: Profile,
-        *,
-        complete: bool,
-        level: int | None,
-        values: Mapping[str, float],
-        tolerance: float,
-        distances: bool = False,
+        self, qrels: Qrels, run: Run, profile: Profile, rules: Rules, values: Mapping[str, float], *, distances: bool
     ) -> None:
         self._qrels, self._run, self._profile = qrels, run, profile
-        self._scoring = Scoring(profile=profile, level=level, complete=complete)
-        self._tolerance = tolerance
-        self._distances = distances
-        self._ours: dict[Measure, float | None] = {
-            measure: value for name, value in values.items() for measure in parse_measures(name)
-        }
+        self._scoring = Scoring(profile=profile, level=rules.level, complete=rules.complete)
+        self._tolerance, self._distances = rules.tolerance, distances
+        self._ours: dict[Measure, float | None] = {**by_measure(values)}
         self._searched: set[Measure] = set()
         self._paired: set[Measure] = set()
 
@@ -247,7 +222,7 @@ class Ways:
         """
         claim = claimed.claim
         if claim is None:
-            return unchecked(claimed)
+            return _unchecked(claimed)
         ours, near = self.ours(claim.measure), near or self.agreement(claim)
         verdict, why, profile = UNCHECKED, "", ""
         if near is not None:
@@ -263,7 +238,7 @@ class Ways:
                 why = visible(error.what)
         else:
             verdict, why, profile = self._explained(claim, ours, searches, profiles_only=profiles_only)
-        return unchecked(claimed, why)._replace(verdict=verdict, value=ours, profile=profile)
+        return _unchecked(claimed, why)._replace(verdict=verdict, value=ours, profile=profile)
 
     def _explained(self, claim: Claim, ours: float, searches: int, *, profiles_only: bool) -> tuple[str, str, str]:
         """Return verdict, reason and profile of a claim that is not our value."""
@@ -281,12 +256,12 @@ class Ways:
             # Classes do not use programs that score lists, and these agree with many mistakes.
             if variant.task.conventions.known == "all" or self._profile.conventions.known != "all"
         ]
-        most, decimals = OPTION, max(reading.digits for reading in readings(claim))
+        most, decimals = variants.OPTION, max(reading.digits for reading in readings(claim))
         if not profiles_only and (decimals >= DIGITS_FOR_CHANGES or _is_count(measure)):
             pairs = decimals >= DIGITS_FOR_PAIRS and len(self._paired | {measure}) <= MOST_PAIR_SEARCHES
-            most = PAIR if pairs else ONE_CHANGE
+            most = variants.PAIR if pairs else variants.MISTAKE
         rows, matches = ways_tried(scorer, claim, self._scoring, rows_of(scorer, profiles), _matches, most)
-        self._paired |= {measure for row in rows[-1:] if row.variant.cost == PAIR}
+        self._paired |= {measure for row in rows[-1:] if row.variant.cost == variants.PAIR}
         ways, met = f"the {len(rows)} ways that were tried", _met(claim, rows, ours)
         if matches and met <= MOST_MET:
             return self._named(claim, matches)
@@ -300,7 +275,7 @@ class Ways:
 
     def _named(self, claim: Claim, matches: Sequence[Match]) -> tuple[str, str, str]:
         """Return verdict, words and profile of the likeliest of some ways."""
-        known = (ASCENDING, REVERSED) if self._distances else ()
+        known = (variants.ASCENDING, variants.REVERSED) if self._distances else ()
 
         def likelihood(match: Match) -> tuple[bool, bool, bool, bool, int]:
             variant = match.variant
@@ -323,23 +298,17 @@ class Ways:
         return (MISTAKE if variant.mistake else CONVENTION), why, variant.profile
 
 
-def reconcile(
-    claims: Sequence[Claimed],
-    ways: Ways | None,
-    near: tuple[str, str] | None = None,
-    *,
-    searches: int = MOST_SEARCHES,
-    profiles_only: bool = False,
-) -> list[Checked]:
-    """Explain the number of each claim like `Ways.checked`; without a run, none is checked."""
-    if ways is None:
-        return [
-            unchecked(claim, "there is no run that could be scored" * (claim.claim is not None)) for claim in claims
-        ]
-    return [ways.checked(claim, near, searches=searches, profiles_only=profiles_only) for claim in claims]
+def by_measure(values: Mapping[str, float]) -> dict[Measure, float]:
+    """Return values by their measures, given those by names."""
+    return {measure: value for name, value in values.items() for measure in parse_measures(name)}
 
 
-def unchecked(claimed: Claimed, why: str = "") -> Checked:
+def without_run(claimed: Claimed) -> Checked:
+    """Return a claim that is not checked because there is no run."""
+    return _unchecked(claimed, "there is no run that could be scored" * (claimed.claim is not None))
+
+
+def _unchecked(claimed: Claimed, why: str = "") -> Checked:
     """Return a claim that is not checked, with the reason."""
     why = "; ".join(filter(None, (why, claimed.fault)))
     return Checked(claimed.measure, claimed.text, claimed.place, UNCHECKED, why=why)
@@ -354,29 +323,27 @@ def _profiles(matches: Sequence[Match], first: Match) -> list[str]:
     alike = [match.variant for match in matches if match.variant.profile and match.how == first.how]
     named = {first.variant.profile: ""}
     for variant in sorted(alike, key=lambda variant: variant.cost):
-        named.setdefault(variant.profile, variant.profile if variant.cost == DEFAULT else f"{variant.profile} -c")
+        named.setdefault(variant.profile, variant.profile + " -c" * (variant.cost != variants.DEFAULT))
     return [name for name in named.values() if name]
 
 
 def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
     """Return the ways that give the claimed number to its last digit, or cut off after it."""
-    matches = []
+    matches, cuts = [], not _is_count(claim.measure)
     for variant, outcome in rows:
         if outcome is None:
             continue
         for reading in readings(claim):
             if reading.is_met(outcome.mean):
                 matches.append(Match(variant, outcome, reading.aside))
-            elif (
-                _may_be_cut_off(variant, reading) and reading.is_cut_off(outcome.mean) and not _is_count(claim.measure)
-            ):
+            elif reading.is_cut_off(outcome.mean) and cuts and _may_be_cut_off(variant, reading):
                 matches.append(Match(variant, outcome, "; ".join(filter(None, (CUT_OFF, reading.aside)))))
     return matches
 
 
 def _may_be_cut_off(variant: Variant, reading: Reading) -> bool:
     """Tell whether a number may be a way's cut-off value; there are too many pairs of changes to consider this."""
-    return reading.digits >= SURE_DIGITS and variant.cost != PAIR
+    return reading.digits >= SURE_DIGITS and variant.cost != variants.PAIR
 
 
 def _met(claim: Claim, rows: Sequence[Row], ours: float) -> float:
@@ -401,7 +368,7 @@ def _met(claim: Claim, rows: Sequence[Row], ours: float) -> float:
 def _nearest(claim: Claim, rows: Sequence[Row]) -> str:
     """Say which value is nearest to a claim, with as many digits, and which way gives it."""
     wanted = readings(claim)[-1]
-    for variant, outcome, _ in nearest_of(wanted.value, [row for row in rows if row.variant.cost != PAIR]):
+    for variant, outcome, _ in nearest_of(wanted.value, [row for row in rows if row.variant.cost != variants.PAIR]):
         return f"; nearest is {_shown(claim.measure, outcome.mean, wanted.digits)} ({variant.name})"
     return ""
 

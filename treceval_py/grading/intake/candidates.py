@@ -278,10 +278,8 @@ def _name_measures(lines: Sequence[bytes]) -> bool:
 def _are_of_a_run(lines: Sequence[bytes]) -> bool:
     """Distinguish lines of a run from prose and tables with as many fields: by Q0, or by ranks and scores."""
     rows = [fields for line in lines[:50] if len(fields := line.split(None, 6)) > 5]
-    good = sum(
-        is_constant(fields[1]) or (fields[3].isdigit() and _NUMBER.match(fields[4]) is not None) for fields in rows
-    )
-    return 2 * good > len(rows)
+    ranked = (fields[3].isdigit() and _NUMBER.match(fields[4]) is not None for fields in rows)
+    return 2 * sum(is_constant(fields[1]) or rank for fields, rank in zip(rows, ranked, strict=True)) > len(rows)
 
 
 def _is_ranking(head: bytes, lines: Sequence[bytes], judged: Rows) -> bool:

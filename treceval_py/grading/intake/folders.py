@@ -14,24 +14,8 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias, cast
 
-from treceval_py.grading.intake.archives import (
-    BROKEN,
-    DEEPEST,
-    DEFAULT,
-    KINDS,
-    OURS,
-    Archive,
-    Found,
-    IntakeError,
-    Limits,
-    Place,
-    State,
-    amount,
-    archive_in,
-    copy_of,
-    left_out,
-    reason,
-)
+from treceval_py.grading.intake import archives
+from treceval_py.grading.intake.archives import Archive, Found, IntakeError, Limits, Place, State, amount, reason
 from treceval_py.grading.records import KEPT, MANIFEST, FileRead
 
 
@@ -77,7 +61,7 @@ class Item(NamedTuple):
     name: str
     size: int
     place: Place
-    limits: Limits = DEFAULT
+    limits: Limits = archives.DEFAULT
     attempt: str = ""
     number: int = 0
     time: str = ""
@@ -183,7 +167,7 @@ def _readable(name: str) -> Iterator[None]:
     """Turn the many errors of a file or archive that is damaged into one."""
     try:
         yield
-    except BROKEN as error:
+    except archives.BROKEN as error:
         raise IntakeError(f"it cannot be read: {reason(error)}", "Hand it in again.", file=name) from None
 
 
@@ -217,10 +201,10 @@ def archive_at(place: Place, name: str, limits: Limits) -> Archive:
     if archive is None:
         if place.members:
             with opened_at(place, name, limits) as packed:
-                stream = copy_of(packed, limits.file_bytes)
+                stream = archives.copy_of(packed, limits.file_bytes)
         else:
             stream = opened_below(place.root, place.below, place.state, name)
-        archive = archive_in(stream, name, limits)
+        archive = archives.archive_in(stream, name, limits)
     _kept[key] = archive
     if len(_kept) > 2:
         del _kept[next(iter(_kept))]
@@ -275,10 +259,10 @@ def _entry(root: str, parts: tuple[str, ...]) -> Found:
     kind = stat.S_IFMT(status.st_mode)
     folder = kind == stat.S_IFDIR
     ours = folder and os.path.isfile(os.path.join(path, KEPT, MANIFEST))
-    why = left_out(parts[-1]) or (OURS if ours else "")
+    why = archives.left_out(parts[-1]) or (archives.OURS if ours else "")
     system = bool(why)
     if not why and kind not in {stat.S_IFREG, stat.S_IFDIR}:
-        why = f"it is {KINDS.get(kind, 'not a file')}"
+        why = f"it is {archives.KINDS.get(kind, 'not a file')}"
     size = status.st_size if kind == stat.S_IFREG else 0
     return Found(parts, size, Place(root, parts, (), state_of(status)), why, system, folder)
 
@@ -296,7 +280,7 @@ def entries_in(files: Iterable[Found]) -> Listing:
             if entry.folder and own in folders:
                 continue
             folders.update([own] if entry.folder else [])
-            why = OURS if own in ours else left_out(own[-1])
+            why = archives.OURS if own in ours else archives.left_out(own[-1])
             tree.setdefault(own[:-1], []).append(entry._replace(why=why, system=True) if why else entry)
     return lambda below: tree.get(below, [])
 
@@ -325,7 +309,7 @@ def walked(listed: Listing, top: Found, limits: Limits) -> Iterator[Found]:
             own = entry.parts[len(top.parts) :]
             if not entry.folder or entry.why:
                 yield entry
-            elif len(own) > DEEPEST or len("/".join(own)) > limits.path:
+            elif len(own) > archives.DEEPEST or len("/".join(own)) > limits.path:
                 yield entry._replace(why="it is nested too deep, or its path is too long: nothing in it was read")
             else:
                 waiting.append(entry)

@@ -25,22 +25,8 @@ from itertools import chain, count, islice
 from typing import NamedTuple
 
 from treceval_py.errors import InputError, visible
-from treceval_py.grading.intake.archives import (
-    BEGINNING,
-    DEFAULT,
-    OURS,
-    TAR,
-    ZIP,
-    Found,
-    IntakeError,
-    Limits,
-    Place,
-    amount,
-    files_in,
-    packed_as,
-    reason,
-    shown,
-)
+from treceval_py.grading.intake import archives
+from treceval_py.grading.intake.archives import Found, IntakeError, Limits, Place, amount, reason, shown
 from treceval_py.grading.intake.candidates import head_of, like_a_run
 from treceval_py.grading.intake.folders import (
     Item,
@@ -86,7 +72,7 @@ class _Part(NamedTuple):
 
 
 def submissions(
-    path: str, limits: Limits = DEFAULT, *, without: Collection[str] = (), others: list[FileRead] | None = None
+    path: str, limits: Limits = archives.DEFAULT, *, without: Collection[str] = (), others: list[FileRead] | None = None
 ) -> Sequence[Submission]:
     """Return the submissions of a class, by the names of the students.
 
@@ -127,7 +113,7 @@ def submissions(
     return made
 
 
-def one(path: str, limits: Limits = DEFAULT) -> Submission:
+def one(path: str, limits: Limits = archives.DEFAULT) -> Submission:
     """Return a file, a folder or an archive as a single submission.
 
     Parameters
@@ -188,12 +174,12 @@ def _listing(path: str, limits: Limits, without: Collection[str], others: list[F
 def _of_archive(path: str, limits: Limits, others: list[FileRead]) -> Listing:
     """Return what lists the entries of the folders of the archive of a class."""
     place = Place(path, (), (), state_of(_looked_at(path)))
-    kind = packed_as(_beginning(Found((path,), 0, place), limits, BEGINNING), path)
+    kind = archives.packed_as(_beginning(Found((path,), 0, place), limits, archives.BEGINNING), path)
     if not kind:
         raise IntakeError("is neither a folder nor an archive", "Give what the platform exported.", file=path)
-    if kind not in (ZIP, TAR):
+    if kind not in (archives.ZIP, archives.TAR):
         raise IntakeError(f"this is {kind}, which cannot be read", "Unpack it, and give the folder.", file=path)
-    files = files_in(archive_at(place, path, limits), place, limits)
+    files = archives.files_in(archive_at(place, path, limits), place, limits)
     others += [file.told for file in files if _is_nobodys(file)]
     return entries_in(file for file in _without_packing(files) if not _is_nobodys(file))
 
@@ -265,9 +251,9 @@ def _looks_handed_in(file: Found, limits: Limits) -> bool:
     name = file.parts[-1]
     try:
         with opened_at(file.place, shown(name), limits) as stream:
-            packed = packed_as(stream.read(BEGINNING), name)
+            packed = archives.packed_as(stream.read(archives.BEGINNING), name)
             stream.seek(0)
-            return packed in (ZIP, TAR) or like_a_run(head_of(stream), name)
+            return packed in (archives.ZIP, archives.TAR) or like_a_run(head_of(stream), name)
     except (IntakeError, InputError):
         return False
 
@@ -292,8 +278,8 @@ def _students_own(listed: Listing, base: tuple[str, ...], others: list[FileRead]
             metadata = gradescope_of(_beginning(entry, limits, limits.file_bytes).decode("utf-8", "replace"))
         else:
             files = [file._replace(parts=file.parts[len(base) :]) for file in _files_of(listed, entry, limits)]
-            others += [file.told for file in files if file.why == OURS]
-            parts.append((name, entry.folder and not entry.why, [file for file in files if file.why != OURS]))
+            others += [file.told for file in files if file.why == archives.OURS]
+            parts.append((name, entry.folder and not entry.why, [file for file in files if file.why != archives.OURS]))
     for name in sorted(metadata.keys() - {name for name, *_ in parts}):
         others.append(FileRead(shown(name), "note", f"{shown(metadata[name].student)} {LACKS}", 0))
     repositories = any(file.parts[1:] in ((".git",), (".github",)) for _, _, files in parts for file in files)
@@ -353,7 +339,8 @@ def _with_name(owners: tuple[Owner, ...], parts: Sequence[_Part], limits: Limits
     for part in parts:
         if part.named.platform == "blackboard" and part.named.rest == "typed.txt" and not part.files[0].why:
             with contextlib.suppress(IntakeError):
-                if said := _SAID.match(_beginning(part.files[0], limits, BEGINNING).decode("utf-8", "replace")):
+                text = _beginning(part.files[0], limits, archives.BEGINNING).decode("utf-8", "replace")
+                if said := _SAID.match(text):
                     return tuple(owner._replace(name=said[1]) for owner in owners)
     return owners
 
@@ -407,17 +394,17 @@ def _unpacked(files: Iterable[Found], limits: Limits, *, inner: bool = False) ->
             continue
         looked += 1
         try:
-            packed, why = packed_as(_beginning(file, limits, BEGINNING), file.parts[-1]), ""
+            packed, why = archives.packed_as(_beginning(file, limits, archives.BEGINNING), file.parts[-1]), ""
             if not inner and len("/".join(file.parts)) > limits.path:
                 why = f"its path has more than {limits.path} characters"
             elif inner and packed:
                 why = f"it is {packed} in an archive: hand in the files themselves"
-            elif packed not in ("", ZIP, TAR):
+            elif packed not in ("", archives.ZIP, archives.TAR):
                 why = f"it is {packed}, which cannot be read: hand in a zip archive or the files themselves"
-            elif packed == TAR and tars == MOST_TARS:
+            elif packed == archives.TAR and tars == MOST_TARS:
                 why = f"no more than {MOST_TARS} tar archives are unpacked: hand in one, or the files themselves"
             elif packed:
-                tars += packed == TAR
+                tars += packed == archives.TAR
                 yield from _unpacked(_members(file, packed, limits), limits, inner=True)
                 continue
             yield file._replace(why=why)
@@ -428,7 +415,7 @@ def _unpacked(files: Iterable[Found], limits: Limits, *, inner: bool = False) ->
 def _members(archive: Found, packed: str, limits: Limits) -> list[Found]:
     """Return the files of an archive that a student handed in."""
     most = limits.of_a_student
-    members = files_in(archive_at(archive.place, shown(archive.parts[-1]), most), archive.place, most)
+    members = archives.files_in(archive_at(archive.place, shown(archive.parts[-1]), most), archive.place, most)
     if not members:
         return [archive._replace(why=f"it is {packed} without files")]
     files = walked(entries_in(members), Found((), 0, archive.place, folder=True), limits)

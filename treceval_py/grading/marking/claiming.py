@@ -15,34 +15,17 @@ from treceval_py.checking.findings import ERROR
 from treceval_py.checking.fixing import fix
 from treceval_py.errors import TrecevalError, visible
 from treceval_py.explaining.explanation import Claim
+from treceval_py.grading import records
 from treceval_py.grading.claims.claims import DECLARED, MOST_CLAIMS, SHOWN, Claimed
 from treceval_py.grading.claims.naming import known_measure, measure_named
-from treceval_py.grading.claims.reconciling import MOST_SEARCHES, SURE_DIGITS, Ways, reconcile
+from treceval_py.grading.claims.reconciling import MOST_SEARCHES, SURE_DIGITS, Ways, without_run
 from treceval_py.grading.intake.archives import IntakeError
 from treceval_py.grading.intake.candidates import RunFile
 from treceval_py.grading.intake.folders import Item
 from treceval_py.grading.intake.platforms import stem_of
 from treceval_py.grading.marking.scoring import AssignmentScorer, Scored, told_findings
 from treceval_py.grading.marking.similarity import ranking_of
-from treceval_py.grading.records import (
-    ASKED,
-    CONFIRMED,
-    CONVENTION,
-    CORRECT,
-    EXPLAINED,
-    JUDGED,
-    MISTAKE,
-    NO_CLAIM,
-    NOT_REPRODUCED,
-    OF_WHICH,
-    REFUSED,
-    REPAIRED,
-    ROUNDING,
-    SCORED,
-    UNCHECKED,
-    Checked,
-    Graded,
-)
+from treceval_py.grading.records import Checked, Graded
 from treceval_py.grading.rules import Rules
 from treceval_py.io.source import Text, peek
 from treceval_py.measuring import Measure
@@ -91,11 +74,6 @@ class Tried(NamedTuple):
     own: Ways | None = None
     right: tuple[bool, ...] = ()
 
-    @property
-    def is_scored(self) -> bool:
-        """Whether it could be scored."""
-        return self.graded.status != REFUSED
-
     def having(self, **fields: Any) -> Tried:
         """Return it with changed fields of its record."""
         return self._replace(graded=self.graded._replace(**fields))
@@ -136,7 +114,7 @@ class Trier:
             The result, with the reason if it was refused.
         """
         name = visible(file.item.name)
-        tried = Tried(file, graded._replace(status=REFUSED, run=name))
+        tried = Tried(file, graded._replace(status=records.REFUSED, run=name))
         try:
             data = bytes_of(file.item)
         except IntakeError as error:
@@ -146,7 +124,7 @@ class Trier:
         tried = tried._replace(size=len(peek(Text(data, name), most + 1)[0]))
         if tried.size > most:
             return tried.having(reason=f"{name} is more than {self.rules.megabytes:g} MB when unpacked")
-        checked, data, repairs = self._checked(data, name, judged=file.kind == JUDGED)
+        checked, data, repairs = self._checked(data, name, judged=file.kind == records.JUDGED)
         shape = checked.shape
         tried = tried.having(
             kind="" if checked.kind is None else checked.kind.name,
@@ -170,7 +148,7 @@ class Trier:
             tried = tried._replace(own=self._ways(scored._replace(qrels=scored.own), distances, own=True))
         hash_of_ranking, tops = ranking_of(scored.run, scored.qrels.qids, scored.profile)
         return tried.having(
-            status=REPAIRED if repairs else SCORED,
+            status=records.REPAIRED if repairs else records.SCORED,
             profile=scored.profile.name,
             missing_queries=(len(results.missing), len(scored.qrels)),
             measures={name: results.mean[name] for name in names},
@@ -181,20 +159,12 @@ class Trier:
 
     def _ways(self, scored: Scored, distances: bool, *, own: bool = False) -> Ways:
         """Return the ways in which numbers could have been computed from a run; ``own``: by the labels in it."""
-        return Ways(
-            scored.qrels,
-            scored.run,
-            scored.profile,
-            complete=self.rules.complete and not own,
-            level=self.rules.level,
-            values={} if own else scored.results.mean,
-            tolerance=self.rules.tolerance,
-            distances=distances,
-        )
+        rules, values = (self.rules._replace(complete=False), {}) if own else (self.rules, scored.results.mean)
+        return Ways(scored.qrels, scored.run, scored.profile, rules, values, distances=distances)
 
     def _checked(self, data: bytes, name: str, *, judged: bool) -> tuple[CheckedFile, bytes, tuple[str, ...]]:
         """Check a run, and repair it if it can be scored then."""
-        checked = self._check(data, name, JUDGED if judged else None)
+        checked = self._check(data, name, records.JUDGED if judged else None)
         # The fourth column is not a label then, but a rank, say.
         if checked.kind is not None and checked.kind.name == "qrels":
             checked = self._check(data, name, "run")
@@ -237,7 +207,7 @@ def _at(line: int, text: str) -> str:
     return f"line {line}: {text}" if line else text
 
 
-RIGHT = (CORRECT, ROUNDING)
+RIGHT = (records.CORRECT, records.ROUNDING)
 
 NOT_HANDED_IN = -1
 """Replaces a run's number if a row of a table is about a run that was not handed in."""
@@ -272,7 +242,10 @@ def _agreement(tried: Tried, claim: Claim | None) -> tuple[str, str] | None:
     if own is None or own[0] not in RIGHT or (near is not None and near[0] in RIGHT):
         return near
     if OTHER_LABELS in tried.graded.counts:
-        return MISTAKE, "right by the labels in the file itself, which contradict the judgments of the assignment"
+        return (
+            records.MISTAKE,
+            "right by the labels in the file itself, which contradict the judgments of the assignment",
+        )
     return own[0], "; ".join(filter(None, ("by the labels in the file itself", own[1])))
 
 
@@ -283,19 +256,19 @@ def explained(tried: Tried, claims: Sequence[Claimed]) -> int:
 
 def _is_explained(checked: Checked) -> bool:
     """Tell whether a number is explained, and has enough digits for that."""
-    return checked.verdict in (CONVENTION, MISTAKE) and not checked.why.startswith("perhaps")
+    return checked.verdict in (records.CONVENTION, records.MISTAKE) and not checked.why.startswith("perhaps")
 
 
 def reconciled(
     tried: Tried, claims: Sequence[Claimed], *, searches: int = MOST_SEARCHES, profiles_only: bool = False
 ) -> list[Checked]:
-    """Explain the number of each claim for one run, like `reconcile`."""
-    checks = []
-    for claim in claims:
-        near = None if tried.own is None else _agreement(tried, claim.claim)
-        (checked,) = reconcile([claim], tried.ways, near, searches=searches, profiles_only=profiles_only)
-        checks.append(checked._replace(run=tried.graded.run * tried.is_scored))
-    return checks
+    """Explain the number of each claim for one run, like `Ways.checked`."""
+    if tried.ways is None:
+        return [*map(without_run, claims)]
+    nears = [None if tried.own is None else _agreement(tried, claim.claim) for claim in claims]
+    both = zip(claims, nears, strict=True)
+    checks = (tried.ways.checked(claim, near, searches=searches, profiles_only=profiles_only) for claim, near in both)
+    return [checked._replace(run=tried.graded.run) for checked in checks]
 
 
 # --- of which run a claim speaks ---
@@ -392,12 +365,13 @@ def checked_claims(
         if checks[at].verdict in RIGHT or not checks[at].counts:
             continue
         if claim.run and claim.run not in of_row:
-            checks[at] = checks[at]._replace(verdict=UNCHECKED, why=f"several runs are named, and {OF_WHICH}")
-        elif not claim.run and checks[at].verdict == NOT_REPRODUCED:
+            why = f"several runs are named, and {records.OF_WHICH}"
+            checks[at] = checks[at]._replace(verdict=records.UNCHECKED, why=why)
+        elif not claim.run and checks[at].verdict == records.NOT_REPRODUCED:
             if other := right.get(_measure_of(claim)):
                 # Perhaps of another run: two numbers for one measure are a question, and not wrong.
-                why = f"{other.text} ({other.place}) is right, and {OF_WHICH}"
-                checks[at] = checks[at]._replace(verdict=UNCHECKED, why=why)
+                why = f"{other.text} ({other.place}) is right, and {records.OF_WHICH}"
+                checks[at] = checks[at]._replace(verdict=records.UNCHECKED, why=why)
                 continue
             others = [run for number, run in enumerate(tried) if number != counts and run.ways is not None]
             tries = (reconciled(run, [claim], searches=1)[0] for run in others[:MOST_OTHERS])
@@ -424,7 +398,7 @@ def _of_another(checked: Checked) -> Checked:
 
 def _not_handed_in(claim: Claimed) -> Checked:
     why = f"it is a number of {visible(claim.run)}, which was not handed in: it has no effect on the points"
-    return Checked(claim.measure, claim.text, claim.place, UNCHECKED, why=why, counts=False)
+    return Checked(claim.measure, claim.text, claim.place, records.UNCHECKED, why=why, counts=False)
 
 
 # --- evidence ---
@@ -469,54 +443,50 @@ def evidence(
         for at, claim in enumerate(claims)
         if claim.weight != DECLARED
     ]
-    asked = {(measure, checked.text) for _, measure, checked in checks if checked.verdict == ASKED}
+    asked = {(measure, checked.text) for _, measure, checked in checks if checked.verdict == records.ASKED}
     guesses = Counter(measure for measure, _ in asked)
 
     def gives(claim: Claimed, measure: Measure | None, checked: Checked) -> bool:
         usable = checked.verdict in RIGHT and (anywhere or claim.weight != SHOWN)
         return usable and measure not in declared and guesses[measure] <= MOST_OPEN
 
-    exact = {m for claim, m, checked in checks if checked.verdict == CORRECT and gives(claim, m, checked)}
+    exact = {m for claim, m, checked in checks if checked.verdict == records.CORRECT and gives(claim, m, checked)}
     return [
-        checked._replace(verdict=CONFIRMED, counts=False)
+        checked._replace(verdict=records.CONFIRMED, counts=False)
         if checked.verdict in RIGHT
-        and (not gives(claim, measure, checked) or (checked.verdict == ROUNDING and measure in exact))
+        and (not gives(claim, measure, checked) or (checked.verdict == records.ROUNDING and measure in exact))
         else checked
         for claim, measure, checked in checks
     ]
 
 
 def _looked_up(
-    at: int,
-    claim: Claimed,
-    tried: Sequence[Tried],
-    counts: int,
-    queries: Collection[str],
-    baseline: Ways | None,
+    at: int, claim: Claimed, tried: Sequence[Tried], counts: int, queries: Collection[str], baseline: Ways | None
 ) -> Checked:
     """Return what a number equals: the value of the run that counts, or another one that is known."""
     own, read = tried[counts], claim.claim
-    seen = Checked(claim.measure, claim.text, claim.place, EXPLAINED, counts=False, sentence=claim.sentence)
+    seen = Checked(claim.measure, claim.text, claim.place, records.EXPLAINED, counts=False, sentence=claim.sentence)
     if claim.run in queries:
         return seen._replace(why=f"it is said of query {visible(claim.run)}")
     if read is None:
-        return seen._replace(verdict=ASKED, why=claim.fault)
+        return seen._replace(verdict=records.ASKED, why=claim.fault)
     if own.ways is None:
-        return seen._replace(verdict=UNCHECKED, why=reconciled(own, [claim])[0].why)
+        return seen._replace(verdict=records.UNCHECKED, why=reconciled(own, [claim])[0].why)
     seen = seen._replace(value=own.ways.ours(read.measure))
     near = _agreement(own, read)
     if near is not None:
-        right = near[0] in RIGHT
-        return seen._replace(verdict=near[0] if right else EXPLAINED, why=near[1], run=own.graded.run, counts=right)
+        seen = seen._replace(why=near[1], run=own.graded.run)
+        return seen._replace(verdict=near[0], counts=True) if near[0] in RIGHT else seen
     if other := next((run.graded.run for run in tried if run.right[at]), ""):
         return seen._replace(why=f"it is the value of {other}, which does not count")
     if baseline is not None and baseline.agreement(read) is not None:
         return seen._replace(why="it is the value of the baseline")
     if read.digits + 2 * read.percent < SURE_DIGITS:
         why = f"no run gives it, and fewer than {SURE_DIGITS} decimals do not show a convention"
-        return seen._replace(verdict=ASKED, why=why)
+        return seen._replace(verdict=records.ASKED, why=why)
     (checked,) = reconciled(own, [claim], profiles_only=True)
-    verdict = {NOT_REPRODUCED: ASKED, UNCHECKED: UNCHECKED}.get(checked.verdict, EXPLAINED)
+    verdicts = {records.NOT_REPRODUCED: records.ASKED, records.UNCHECKED: records.UNCHECKED}
+    verdict = verdicts.get(checked.verdict, records.EXPLAINED)
     return seen._replace(verdict=verdict, why=checked.why, profile=checked.profile)
 
 
@@ -526,7 +496,8 @@ def missing(checks: Sequence[Checked], expected: Sequence[str], ways: Ways | Non
     for name in expected:
         if (measure := measure_named(name)) in there:
             continue
-        known = [claim for claim in checks if claim.verdict == CONFIRMED and known_measure(claim.measure) == measure]
+        right = (claim for claim in checks if claim.verdict == records.CONFIRMED)
+        known = [claim for claim in right if known_measure(claim.measure) == measure]
         declared = [f"; {claim.text} ({claim.place}) is right, but not declared" for claim in known[:1]]
         why = "".join((f"no number was declared for {name}", *declared))
-        yield Checked(name, "", "", NO_CLAIM, None if ways is None else ways.ours(measure), why)
+        yield Checked(name, "", "", records.NO_CLAIM, None if ways is None else ways.ours(measure), why)

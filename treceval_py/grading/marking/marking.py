@@ -11,7 +11,7 @@ from treceval_py.grading import records
 from treceval_py.grading.claims.claims import DECLARED, SHOWN, Claimed, claims_of
 from treceval_py.grading.claims.documents.document import Document, Grid, Line
 from treceval_py.grading.claims.documents.reading import read_document
-from treceval_py.grading.claims.reconciling import reconcile
+from treceval_py.grading.claims.reconciling import without_run
 from treceval_py.grading.intake.archives import IntakeError, Limits
 from treceval_py.grading.intake.candidates import SHORTEST, RunFile, candidates, head_of, last_of
 from treceval_py.grading.intake.folders import Item, Submission
@@ -181,7 +181,7 @@ class Grader:
         if not tried:
             checked = [
                 seen if claim.weight == DECLARED else seen._replace(counts=False, sentence=claim.sentence)
-                for claim, seen in zip(claims, reconcile(claims, None), strict=True)
+                for claim, seen in zip(claims, map(without_run, claims), strict=True)
             ]
             checked += claiming.missing(checked, self.rules.expected, None)
             listed = tuple(sorted(files.values()))

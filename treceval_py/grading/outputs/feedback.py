@@ -154,13 +154,10 @@ def _read(graded: Graded) -> Iterator[str]:
         yield f"  {_named(graded.run)} was tried as a run, but could not be scored."
     elif graded.files:
         yield "  No run was scored."
-    files = [(file, file.role + f": {_said(file.why)}" * bool(file.why)) for file in graded.files]
-    lines = [
-        f"  - {_named(file.name)} ({counted(file.bytes, 'byte')}), {said}"
-        for file, said in files
-        if file.role not in UNREAD
-    ]
-    yield from _cut(lines, "file")
+    files = [file for file in graded.files if file.role not in UNREAD]
+    said = [file.role + f": {_said(file.why)}" * bool(file.why) for file in files]
+    names = [f"  - {_named(file.name)} ({counted(file.bytes, 'byte')})" for file in files]
+    yield from _cut(list(map(", ".join, zip(names, said, strict=True))), "file")
 
 
 def _runs(graded: Graded, grades: Grades) -> Iterator[str]:
@@ -192,9 +189,8 @@ def _findings(graded: Graded, grades: Grades) -> Iterator[str]:
         times = graded.counts[code]
         kept = [finding for finding in graded.findings if finding.code == code]
         yield from ("", f"  {code}, {CODES[code].severity}" + (f", {times:,} times" if times > 1 else ""))
-        yield from _cut(
-            [f"    {_place(finding, graded)}: {_said(finding.what)}" for finding in kept], "place", FEW, times
-        )
+        lines = [f"    {_place(finding, graded)}: {_said(finding.what)}" for finding in kept]
+        yield from _cut(lines, "place", FEW, times)
         yield from (f"    To do: {_said(todo)}" for todo in dict.fromkeys(finding.todo for finding in kept) if todo)
     # Some findings come from the judgments.
     judgments = ["--qrels", _file(grades.qrels)] * any(code.startswith("X") for code in graded.counts)
@@ -308,9 +304,8 @@ def _evidence(graded: Graded) -> Iterator[str]:
 
 
 def _numbers_of(claims: Sequence[Checked]) -> Iterator[str]:
-    return _cut(
-        [f"  - {stated(claim)}" + f" ({_named(claim.place)})" * bool(claim.place) for claim in claims], "number"
-    )
+    lines = [f"  - {stated(claim)}" + f" ({_named(claim.place)})" * bool(claim.place) for claim in claims]
+    return _cut(lines, "number")
 
 
 _STEPS = {

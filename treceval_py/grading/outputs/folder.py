@@ -120,9 +120,8 @@ def check_folder(target: str) -> None:
     if not os.path.isdir(target):
         raise OutputError("is not a folder", "Name a new one.", file=target)
     if set(os.listdir(target)) - {ADJUSTMENTS} and not os.path.isdir(os.path.join(target, KEPT)):
-        raise OutputError(
-            "the folder has files that grading did not write", "Name a new or an empty folder.", file=target
-        )
+        fault = "the folder has files that grading did not write"
+        raise OutputError(fault, "Name a new or an empty folder.", file=target)
 
 
 def edited(target: str) -> tuple[str, ...]:
@@ -143,16 +142,12 @@ def about_edits(names: Sequence[str]) -> str:
 
 def with_edits(target: str, book: Grades) -> Grades:
     """Return a class with a question and a note for each file that was edited by hand and is kept."""
-    names = edited(target)
-    if not names:
-        return book
-    entries = []
-    for entry in book.entries:
-        name, asked = f"{FEEDBACK}/{entry.name}.txt", entry.questions
-        if name in names:
-            asked = (*asked, Question("kept edit", f"{name} was edited by hand and is kept; {RENEW}"))
-        entries.append(entry._replace(questions=asked))
-    return book._replace(entries=tuple(entries), notes=(*book.notes, about_edits(names)))
+    names, entries = edited(target), list(book.entries)
+    for at, entry in enumerate(entries):
+        if (name := f"{FEEDBACK}/{entry.name}.txt") in names:
+            asked = Question("kept edit", f"{name} was edited by hand and is kept; {RENEW}")
+            entries[at] = entry._replace(questions=(*entry.questions, asked))
+    return book._replace(entries=tuple(entries), notes=(*book.notes, about_edits(names))) if names else book
 
 
 def write_all(target: str, book: Grades, platforms: Sequence[str] = ()) -> tuple[str, ...]:

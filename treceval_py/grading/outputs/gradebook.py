@@ -385,8 +385,7 @@ def workbook(sheets: Sequence[Table]) -> bytes:
 
     stream = io.BytesIO()
     book = xlsxwriter.Workbook(
-        stream,
-        {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False},
+        stream, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     )
     book.set_properties({"created": MADE, "title": "Gradebook"})
     title = book.add_format({"bold": True, "bottom": 1, "valign": "top", "text_wrap": True})

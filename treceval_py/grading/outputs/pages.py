@@ -151,9 +151,8 @@ def _gradebook(course: Course) -> Table:
 
 def _tasks(course: Course) -> Table:
     tasks = zip(course.names, course.tasks, course.weights, strict=True)
-    rows = [
-        {"task": name, "weight": f"{weight:g}", "results": ". ".join(summary(book))} for name, book, weight in tasks
-    ]
+    facts = ((name, f"{weight:g}", ". ".join(summary(book))) for name, book, weight in tasks)
+    rows = [dict(zip(("task", "weight", "results"), fact, strict=True)) for fact in facts]
     return table_of("Tasks", rows, links={"task": [f"{quote(folder)}/overview.html" for folder in course.folders]})
 
 

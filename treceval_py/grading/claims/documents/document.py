@@ -125,9 +125,8 @@ class Blocks:
         taken = rows[: (MOST_CELLS - self._cells) // max(width, 1)]
         self._cells += len(taken) * width
         if taken and width:
-            padded = tuple(
-                Row(row.place, (*map(_cell, row.cells[:width]), *[""] * (width - len(row.cells)))) for row in taken
-            )
+            filled = ((row.place, [*row.cells[:width], *[""] * (width - len(row.cells))]) for row in taken)
+            padded = tuple(Row(place, tuple(map(_cell, cells))) for place, cells in filled)
             self.taken.append(Grid(padded, _cell(caption)))
             self._count(sum(len(cell) for row in padded for cell in row.cells))
         if len(taken) < len(rows):

@@ -25,9 +25,8 @@ def opened(data: bytes) -> zipfile.ZipFile:
         It is too large, encrypted or damaged.
     """
     if data.startswith(b"\xd0\xcf\x11\xe0"):
-        raise Unread(
-            "it is encrypted, or of an older version of Office: hand it in as .docx or .pdf without a password"
-        )
+        why = "it is encrypted, or of an older version of Office"
+        raise Unread(f"{why}: hand it in as .docx or .pdf without a password")
     archive = zipfile.ZipFile(io.BytesIO(data))
     parts = archive.infolist()
     # python-docx and zipfile read no more of a part than its declared size.

@@ -46,9 +46,8 @@ def _parsed(text: str) -> list[Any] | None:
         return made
 
     def values(part: str) -> Any:
-        return json.loads(
-            part, object_pairs_hook=_ours, parse_int=number, parse_float=number, parse_constant=lambda _: None
-        )
+        hooks: dict[str, Any] = {"object_pairs_hook": _ours, "parse_constant": lambda _: None}
+        return json.loads(part, parse_int=number, parse_float=number, **hooks)
 
     try:
         for parts in ([text], text.splitlines(), [re.sub(r"np\.float\d+\(([^()]*)\)", r"\1", text).replace("'", '"')]):

@@ -13,9 +13,7 @@ from treceval_py.grading.claims.documents.text import read_text
 _MOST_PAGES, _MOST_OPERATORS, _MOST_UNPACKED = 200, 500_000, 16 << 20
 """Most pages and drawing operators of a document that are read, and most bytes of a part after unpacking."""
 
-_LIGATURES = str.maketrans(
-    {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\xad": ""}
-)
+_LIGATURES = dict(zip(range(0xFB00, 0xFB05), ("ff", "fi", "fl", "ffi", "ffl"), strict=True)) | {0xAD: ""}
 
 
 def read_pdf(data: bytes, blocks: Blocks) -> None:
