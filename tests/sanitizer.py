@@ -301,7 +301,8 @@ def _call_judge(scanner: Any, qrels: Any, run: Any, rng: random.Random) -> tuple
 def _judge(scanner: Any, qrels: Any, run: Any, rng: random.Random) -> None:
     """Judge a run in all ways, and compare."""
     from treceval_py.data.ranking import Ranking
-    from treceval_py.judging.locating import judge, locate
+    from treceval_py.judging.located import locate
+    from treceval_py.judging.locating import judge
 
     options, found = _call_judge(scanner, qrels, run, rng)
     _under("python")

@@ -27,7 +27,8 @@ from treceval_py.data import JudgmentGroups, Preference, Preferences
 from treceval_py.data.ranking import Ranking
 from treceval_py.judging import JudgedRun, judge, preferences
 from treceval_py.judging.judged import JudgedGroups
-from treceval_py.judging.locating import assemble, judge_groups, locate
+from treceval_py.judging.located import locate
+from treceval_py.judging.locating import assemble, judge_groups
 from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
 from treceval_py.measuring import FAMILIES, Family, declare, parse_measures
 from treceval_py.measuring.documentation import documentation, sections

@@ -3,7 +3,7 @@
 Within a query, documents are sorted by descending score, and documents with equal scores by descending bytes of their
 ids, which is trec_eval's rule. Every other rule is reduced to this one: a run gets new scores, all different within a
 query, that rank its documents as the rule does. Where the ranks of a few documents are wanted, the rule is applied
-without sorting: by `judging.locating`, and by the scanner (``above``, ``later``, ``written_later`` in ``_scan.pyx``).
+without sorting: by `judging.located`, and by the scanner (``above``, ``later``, ``written_later`` in ``_scan.pyx``).
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from treceval_py.data.ranking import (
     narrowed,
     own_rows,
     rows_by_rank,
+    without_self,
 )
 from treceval_py.data.run import Run, joined
 from treceval_py.judging.judged import Hits, RankedQuery, Tied, nth_of
@@ -293,6 +294,20 @@ def labelled(qrels: Qrels, run: Run) -> Reduced:
     labels = np.full(count, UNJUDGED)
     labels[judged] = rels
     return Reduced(run, np.diff(run.offsets), labels, np.broadcast_to(np.int64(0), (3, count)), ties=False)
+
+
+def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
+    """Find the ranks of the judged documents of a run."""
+    if ranking.documents:
+        from treceval_py.judging.documents import ranked_documents
+
+        located = locate(qrels, run, ranking._replace(documents=False))
+        whole = without_self(run) if ranking.self_hits == "drop" else run
+        ordered = labelled(qrels, whole).arranged(ranking._replace(tied=False))
+        return located._replace(documents=ranked_documents(qrels, whole, located.rows, ranking, ordered))
+    if limit_if_plain(ranking) is not None:
+        return located_plainly(qrels, run, ranking)
+    return labelled(qrels, run).located(qrels, ranking)
 
 
 def reduced(qrels: Qrels, run: Run, *, whole: bool = False) -> Reduced:

@@ -33,7 +33,7 @@ from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.data.table import is_nested, parted
 from treceval_py.errors import DataError
 from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, Tied, nth_of
-from treceval_py.judging.located import Located, labelled, limit_if_plain, located_plainly
+from treceval_py.judging.located import Located, labelled, limit_if_plain, locate
 from treceval_py.scan import scanner
 
 
@@ -243,20 +243,6 @@ def _best_of_retrieved(parts: Sequence[Located], place: IntArray) -> Hits:
     order = np.lexsort((~hits.rel, query))
     query = query[order]
     return Hits(query, nth_of(query), hits.rel[order])
-
-
-def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
-    """Find the ranks of the judged documents of a run."""
-    if ranking.documents:
-        from treceval_py.judging.documents import ranked_documents
-
-        located = locate(qrels, run, ranking._replace(documents=False))
-        whole = without_self(run) if ranking.self_hits == "drop" else run
-        ordered = labelled(qrels, whole).arranged(ranking._replace(tied=False))
-        return located._replace(documents=ranked_documents(qrels, whole, located.rows, ranking, ordered))
-    if limit_if_plain(ranking) is not None:
-        return located_plainly(qrels, run, ranking)
-    return labelled(qrels, run).located(qrels, ranking)
 
 
 def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, ranking: Ranking = PLAIN) -> JudgedGroups:

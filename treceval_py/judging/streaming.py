@@ -29,8 +29,8 @@ from treceval_py.io.lines import no_data
 from treceval_py.io.rows import Part, Repetition, Rows, by_whole_queries, parts_of, read_part, scanned
 from treceval_py.io.source import Watch, at_line, blocks, kept, name_of
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.judging.located import limit_if_plain
-from treceval_py.judging.locating import assemble, judge_by, locate
+from treceval_py.judging.located import limit_if_plain, locate
+from treceval_py.judging.locating import assemble, judge_by
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
 
@@ -115,7 +115,7 @@ def judge_file(
     if format == "parquet":
         return _judge_parquet(qrels, source, ranking, threads, complete=complete)
     with kept(source) as (first, again):
-        reading = _Reading(qrels, source, ranking, threads, duplicates=duplicates, size=size)
+        reading = _Reading(qrels, name_of(source), ranking, threads, duplicates=duplicates, size=size)
         texts = blocks(first, size, name=reading.name, whole_queries=True, columns=True, watch=watch)
         reading.take_all(texts, reading.piece)
         if reading.scattered and not reading.take_parts(again):
@@ -133,7 +133,7 @@ def read_by_queries(
     Parameters, and errors, are those of `judge_file`. If the lines of queries are scattered, there is one part.
     """
     with kept(source) as (first, again):
-        reading = _Reading(qrels, source, PLAIN, threads, duplicates=duplicates, take=take)
+        reading = _Reading(qrels, name_of(source), PLAIN, threads, duplicates=duplicates, take=take)
         reading.take_all(blocks(first, name=reading.name, whole_queries=True, columns=True), reading.piece)
         if reading.scattered:
             rows = Rows(reading.name, parts_of(again(), RUN, reading.name, reading.threads))
@@ -148,7 +148,7 @@ def _judge_parquet(
 
     # A table decides about repeated documents, scattered queries and ranks, and reports what is wrong.
     with suppress(InputError):
-        reading = _Reading(qrels, source, ranking, threads)
+        reading = _Reading(qrels, name_of(source), ranking, threads)
         if ranking.order != "rank":
             reading.take_all(by_whole_queries(parts_of_parquet(source, SCORE)), reading.judged)
             if not reading.scattered:
@@ -200,7 +200,7 @@ class _Reading:
     def __init__(
         self,
         qrels: Qrels,
-        source: Source,
+        name: str,
         ranking: Ranking,
         threads: int | None,
         *,
@@ -208,7 +208,7 @@ class _Reading:
         size: int | None = None,
         take: Callable[[Run], Any] | None = None,
     ) -> None:
-        self.name = name_of(source)
+        self.name = name
         self.threads = 1 if scanner() is None else threads
         self.scattered = False  # whether a query occurred in two pieces; then pieces are only scanned for errors
         self._qrels = qrels
