@@ -87,11 +87,11 @@ def _contradiction(lists: PlacedLists, number: int) -> Place:
     ordered = cast("FloatArray", lists.scores)[order]
     at = int(np.flatnonzero(ordered[1:] > ordered[:-1])[0])
     upper, lower = int(order[at]), int(order[at + 1])
-    words = (
-        f"in query {lists.name(number)} document {lists.document(lower)} has rank {_rank(lists, lower)} and score "
-        f"{lists.written(lower, lists.kind.score)}, but {lists.document(upper)} on line {lists.line(upper)} has rank "
-        f"{_rank(lists, upper)} and score {lists.written(upper, lists.kind.score)}"
+    this, other = (
+        f"rank {_rank(lists, row)} and score {lists.written(row, lists.kind.score)}" for row in (lower, upper)
     )
+    before = f"{lists.document(upper)} on line {lists.line(upper)} has {other}"
+    words = f"in query {lists.name(number)} document {lists.document(lower)} has {this}, but {before}"
     return lists.place(lower, lists.kind.rank, words)
 
 
