@@ -86,10 +86,8 @@ def _contradiction(lists: PlacedLists, number: int) -> Place:
     order = lists.by_rank[start:stop]
     ordered = cast("FloatArray", lists.scores)[order]
     at = int(np.flatnonzero(ordered[1:] > ordered[:-1])[0])
-    upper, lower = int(order[at]), int(order[at + 1])
-    this, other = (
-        f"rank {_rank(lists, row)} and score {lists.written(row, lists.kind.score)}" for row in (lower, upper)
-    )
+    upper, lower = rows = order[at : at + 2].tolist()
+    other, this = (f"rank {_rank(lists, row)} and score {lists.written(row, lists.kind.score)}" for row in rows)
     before = f"{lists.document(upper)} on line {lists.line(upper)} has {other}"
     words = f"in query {lists.name(number)} document {lists.document(lower)} has {this}, but {before}"
     return lists.place(lower, lists.kind.rank, words)
