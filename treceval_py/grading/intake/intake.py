@@ -302,13 +302,10 @@ def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits
     """Put together the files of a student, the last attempt first."""
     parts = sorted(parts, key=_attempt, reverse=True)
     current = [part for part in parts if _attempt(part) == _attempt(parts[0])]
-    files = [
-        file._replace(
-            parts=file.parts[1:] or (part.named.rest or part.name,), attempt=_attempt(part), number=part.named.number
-        )
-        for part in parts
-        for file in part.files
-    ]
+    files = []
+    for part in parts:
+        own = [file._replace(parts=file.parts[1:] or (part.named.rest or part.name,)) for file in part.files]
+        files += [file._replace(attempt=_attempt(part), number=part.named.number) for file in own]
     names = [part.name for part in current]
     number = max("" if _attempt(part) else part.named.attempt for part in current)
     attempts = len({_attempt(part) for part in parts})
