@@ -164,13 +164,11 @@ class JudgmentChecks:
             usual = lower if label > 2 * lower else usual
         if usual is not None:
             for label in labels[labels.index(usual) + 1 :]:
-                self._tell_outstanding(label, usual)
-
-    def _tell_outstanding(self, label: int, lower: int) -> None:
-        number, (line, column) = self._by_label[label], self._large[label]
-        times = "once" if number == 1 else f"{number:,} times, first here"
-        outlier = f"label {label} occurs {times}, while nearly all labels are at most {lower}"
-        self._collector.add("Q312", outlier, "Correct it; if it is intended, give --scale.", line=line, column=column)
+                number, (line, column) = self._by_label[label], self._large[label]
+                times = "once" if number == 1 else f"{number:,} times, first here"
+                outlier = f"label {label} occurs {times}, while nearly all labels are at most {usual}"
+                todo = "Correct it; if it is intended, give --scale."
+                self._collector.add("Q312", outlier, todo, line=line, column=column)
 
     def _tell_negative_labels(self) -> None:
         if self._negative:

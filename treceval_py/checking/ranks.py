@@ -86,12 +86,10 @@ def _contradiction(lists: PlacedLists, number: int) -> Place:
     order = lists.by_rank[start:stop]
     ordered = cast("FloatArray", lists.scores)[order]
     at = int(np.flatnonzero(ordered[1:] > ordered[:-1])[0])
-    upper, lower = int(order[at]), int(order[at + 1])
-    words = (
-        f"in query {lists.name(number)} document {lists.document(lower)} has rank {_rank(lists, lower)} and score "
-        f"{lists.written(lower, lists.kind.score)}, but {lists.document(upper)} on line {lists.line(upper)} has rank "
-        f"{_rank(lists, upper)} and score {lists.written(upper, lists.kind.score)}"
-    )
+    upper, lower = rows = order[at : at + 2].tolist()
+    other, this = (f"rank {_rank(lists, row)} and score {lists.written(row, lists.kind.score)}" for row in rows)
+    before = f"{lists.document(upper)} on line {lists.line(upper)} has {other}"
+    words = f"in query {lists.name(number)} document {lists.document(lower)} has {this}, but {before}"
     return lists.place(lower, lists.kind.rank, words)
 
 

@@ -91,10 +91,8 @@ def _pair(lists: PlacedLists, number: int, pairs: BoolArray) -> Place:
     at = start + int(np.flatnonzero(pairs[start : stop - 1])[0])
     before, row = sorted((int(lists.by_score[at]), int(lists.by_score[at + 1])))
     score, other = (lists.written(place, lists.kind.score) for place in (row, before))
-    words = (
-        f"in query {lists.name(number)} document {lists.document(row)} has score {score}, and "
-        f"{lists.document(before)} on line {lists.line(before)} has {other}"
-    )
+    where = f"{lists.document(before)} on line {lists.line(before)}"
+    words = f"in query {lists.name(number)} document {lists.document(row)} has score {score}, and {where} has {other}"
     return lists.place(row, lists.kind.score, words)
 
 

@@ -84,5 +84,5 @@ def _of_query(qrels: str, run: str, query: str, scoring: Scoring, reading: Readi
         asked = profile_of(scoring.profile).parse(("AP",) if scoring.measures is None else scoring.measures)
         ways = [replace(scoring, measures=each) for each in asked]
     first = Evaluator(qrels, ways[0], reading)
-    alone = run_of_query(first, run, query)
+    alone = run_of_query(first, run, query, reading)
     return [arithmetic(first.judgments, alone, None, query, scoring=way) for way in ways]

@@ -31,7 +31,7 @@ from treceval_py.explaining.walking import Step, walk
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.notation import several
 from treceval_py.scoring.evaluation import Evaluator
-from treceval_py.scoring.opening import AnyJudgments, AnyRun
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, parts_of_run
 from treceval_py.scoring.planning import Options, Scoring, settled, takes_options
 from treceval_py.scoring.profiles import Profile, profile_of
 
@@ -337,7 +337,7 @@ def explain(
     # Few measures look at documents far from judged ones; ids are only taken for scores to explain a claim.
     whole = any(measure.family.needs not in ("", "tied") for measure, _ in wanted)
     take = partial(reductions, judgments, whole=whole, numbers=any(claim for _, claim in wanted))
-    scorer = Scorer(judgments, evaluator.parts(run, take))
+    scorer = Scorer(judgments, parts_of_run(evaluator.judgments, run, take, reading, evaluator.plan.duplicates))
     name = f"{evaluator.profile.name} -c" if scoring.complete else evaluator.profile.name
     both = len(set(scorer.qrels.qids) & set(scorer.run.qids))
     return Explanation(

@@ -25,8 +25,8 @@ from treceval_py.measuring.facts import Sums
 from treceval_py.measuring.probes import given, single
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of
-from treceval_py.scoring.opening import AnyJudgments, AnyRun, open_run
-from treceval_py.scoring.planning import Options, Plan, Scoring, Task, settled, takes_options
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, open_run, parts_of_run
+from treceval_py.scoring.planning import Options, Plan, Reading, Scoring, Task, settled, takes_options
 from treceval_py.scoring.signatures import Fingerprint, Signature
 
 
@@ -202,7 +202,7 @@ def arithmetic(
     (query,) = ids_of([qid], "query", lambda _: "")
     evaluator = Evaluator(qrels, scoring, reading)
     return dissected(
-        evaluator.plan.tasks[0], qrels_of(evaluator), run_of_query(evaluator, run, query), query
+        evaluator.plan.tasks[0], qrels_of(evaluator), run_of_query(evaluator, run, query, reading), query
     ).arithmetic
 
 
@@ -295,9 +295,11 @@ def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
     return Arithmetic(qid, measure, formula, plain, "", value, False)
 
 
-def run_of_query(evaluator: Evaluator, run: AnyRun, qid: str) -> Run:
+def run_of_query(evaluator: Evaluator, run: AnyRun, qid: str, reading: Reading) -> Run:
     """Return a run with this query alone, reading it without holding the others; an empty run if it lacks the query."""
-    return joined(evaluator.parts(run, partial(_query_of, qid=qid)))
+    return joined(
+        parts_of_run(evaluator.judgments, run, partial(_query_of, qid=qid), reading, evaluator.plan.duplicates)
+    )
 
 
 def _query_of(run: Run, qid: str) -> Run:

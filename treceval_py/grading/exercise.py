@@ -218,6 +218,7 @@ class Exercise:
         graded = [rows[place][1].graded for place in places[:-1]]
         pairs = alike(graded, self._baseline, rules.similarity)
         taken: set[str] = set()
+        entries = [entry._replace(name=safe_name(entry.student, taken)) for _, entry in rows]
         return Grades(
             qrels=self.task.qrels,
             submissions=self.submitted,
@@ -225,10 +226,7 @@ class Exercise:
             rules=rules,
             measures=tuple(rule.name for rule in rules.measures),
             baseline_measures=means,
-            entries=tuple(
-                entry._replace(graded=entry.graded._replace(tops=None), name=safe_name(entry.student, taken))
-                for _, entry in rows
-            ),
+            entries=tuple(entry._replace(graded=entry.graded._replace(tops=None)) for entry in entries),
             pairs=tuple(pair._replace(first=places[pair.first], second=places[pair.second]) for pair in pairs),
             strays=tuple(self._strays),
             notes=tuple(notes),

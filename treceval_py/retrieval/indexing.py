@@ -120,9 +120,8 @@ def check(settings: IndexSettings, dimensions: int, count: int) -> Plan:
         raise RunnerError(too_few, "Train it with more, or use fewer centroids.")
     _set_parameters(index, settings.parameters)
     advised = ADVISED * least if least > 1 else SAMPLE_LEAST
-    return Plan(
-        not index.is_trained, least, advised, None if size is None else round(count * size + 4 * dimensions * least)
-    )
+    needed = None if size is None else round(count * size + 4 * dimensions * least)
+    return Plan(not index.is_trained, least, advised, needed)
 
 
 def build(settings: IndexSettings, vectors: Vectors, path: str, reporter: Reporter = SILENT) -> str:

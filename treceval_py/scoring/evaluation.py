@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import NoneType
-from typing import TypeVar, Unpack, cast
+from typing import Unpack, cast
 
 import numpy as np
 
@@ -27,14 +27,11 @@ from treceval_py.scoring.opening import (
     load_judgments,
     load_run,
     open_run,
-    parts_of_run,
 )
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Options, Plan, Reading, Scoring, settled, takes_options
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint
-
-T = TypeVar("T")
 
 
 @takes_options
@@ -231,9 +228,3 @@ class Evaluator:
     def table(self, run: AnyRun) -> Run:
         """Return `run` as a table, treating repeated documents as the plan does."""
         return load_run(run, self._reading, duplicates=self.plan.duplicates, judgments=self.judgments)
-
-    def parts(self, run: AnyRun, take: Callable[[Run], T]) -> list[T]:
-        """Return what `take` makes of each part of `run`, a table of whole queries, without holding all of a file."""
-        if not isinstance(self.judgments, Qrels):
-            return [take(self.table(run))]
-        return parts_of_run(self.judgments, run, take, self._reading, self.plan.duplicates)

@@ -264,12 +264,15 @@ def facts_of(run: Run, replaced: int = 0) -> Retrieved:
     return Retrieved(run.qids, run.name, run.tag, look(Lists.of(run)), replaced, run.bare)
 
 
-def parts_of_run(judgments: Qrels, run: AnyRun, take: Callable[[Run], T], reading: Reading, duplicates: str) -> list[T]:
+def parts_of_run(
+    judgments: Judgments, run: AnyRun, take: Callable[[Run], T], reading: Reading, duplicates: str
+) -> list[T]:
     """Return what `take` makes of each part of a run, read as `load_run` does.
 
     A file in TREC's format is taken piece by piece, each of whole queries; any other run has one part.
     """
-    if (isinstance(run, (str, os.PathLike)) or hasattr(run, "read")) and reading.max_passage is None:
+    in_file = isinstance(run, (str, os.PathLike)) or hasattr(run, "read")
+    if in_file and isinstance(judgments, Qrels) and reading.max_passage is None:
         source: Any = run
         name, source = recognised(source, "run") if reading.run_format is None else (reading.run_format, source)
         if name == "trec_results":

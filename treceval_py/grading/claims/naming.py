@@ -72,13 +72,9 @@ def _vocabulary(families: int) -> _Vocabulary:  # noqa: ARG001 - plug-ins can ad
     names = {_squeezed(name): name for name in (*FAMILIES, *notations)}
     names |= {_squeezed(words): name for words, name in _WORDS.items()}
     written = frozenset((*FAMILIES, *notations))
-    spelled = "|".join(
-        re.escape(name).replace(r"\ ", r"[\s_-]?")
-        for name in sorted(
-            {re.sub(r"[\s_-]+", " ", name.lower()) for name in (*_WORDS, *written)}, key=lambda name: (-len(name), name)
-        )
-        if not name[-1].isdigit()
-    )
+    spellings = {re.sub(r"[\s_-]+", " ", name.lower()) for name in (*_WORDS, *written) if not name[-1].isdigit()}
+    longest_first = sorted(spellings, key=lambda name: (-len(name), name))
+    spelled = "|".join(re.escape(name).replace(r"\ ", r"[\s_-]?") for name in longest_first)
     before, after = r"(?<![a-zA-Z0-9_@äöüßéèêáíóúñ.-])", r"(?![a-zA-Z0-9_@äöüßéèêáíóúñ]|[.,]\d|\.\w|-\d)"
     parameters = r"(?:\((?:rel|gain|discount|norm|beta|T|p|max_rel)=[^()]{1,40}\))?"
     mentions = re.compile(f"(?i){before}(?P<name>{spelled}){parameters}(?P<cutoff>{_CUTOFF})?{after}")

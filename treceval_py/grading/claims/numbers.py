@@ -162,10 +162,8 @@ def _pairs(line: Line, run: str) -> list[Said]:
     pairs = [part for part in parts if part is not None and _is_pair(part["name"], part["sign"], part["number"])]
     if len(pairs) < len(parts):
         return []
-    return [
-        Said(line.place, part["name"].strip(), part["number"], asides_of(part["name"]), True, line.text)
-        for part in pairs
-    ]
+    named = [(part["name"], part["number"]) for part in pairs]
+    return [Said(line.place, name.strip(), number, asides_of(name), True, line.text) for name, number in named]
 
 
 def _is_pair(name: str, sign: str, number: str) -> bool:

@@ -285,10 +285,10 @@ def files_in(archive: Archive, place: Place, limits: Limits) -> list[Found]:
             files.append(Found(parts, size, place._replace(members=(*place.members, number)), why, time=time))
     often = Counter(file.parts for file in files)
     same = "the archive has {} files of this name, so it is not clear which one is meant"
-    return [
-        file._replace(why=file.why or same.format(often[file.parts])) if often[file.parts] > 1 else file
-        for file in files
-    ]
+    for at, file in enumerate(files):
+        if often[file.parts] > 1 and not file.why:
+            files[at] = file._replace(why=same.format(often[file.parts]))
+    return files
 
 
 def archive_in(stream: BinaryIO, name: str, limits: Limits) -> Archive:
@@ -410,10 +410,9 @@ def _time_of(info: zipfile.ZipInfo) -> str:
 
 def _sharing(infos: list[zipfile.ZipInfo], end: int) -> set[int]:
     """Return the members that share bytes with others, or reach into the list of members, see [2]_."""
-    spans = sorted(
-        (info.header_offset, info.header_offset + _LOCAL_HEADER + len(info.orig_filename) + info.compress_size, number)
-        for number, info in enumerate(infos)
-    )
+    sizes = (_LOCAL_HEADER + len(info.orig_filename) + info.compress_size for info in infos)
+    starts = ((info.header_offset, size) for info, size in zip(infos, sizes, strict=True))
+    spans = sorted((start, start + size, number) for number, (start, size) in enumerate(starts))
     sharing: set[int] = set()
     furthest, holder = 0, -1
     for start, stop, number in spans:
@@ -448,9 +447,8 @@ class _Tar:
             stream.seek(0)
             plain = cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if compressed else stream
             guarded = _Guarded(copy_of(plain, limits.unpacked))
-        self._archive = tarfile.TarFile(
-            fileobj=cast("IO[bytes]", guarded), tarinfo=_Info, encoding="utf-8", errors="surrogateescape"
-        )
+        names: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogateescape"}
+        self._archive = tarfile.TarFile(fileobj=cast("IO[bytes]", guarded), tarinfo=_Info, **names)
         for number, _ in enumerate(self._archive):
             if number == limits.entries:
                 raise IntakeError(f"it has more than {limits.entries:,} files")

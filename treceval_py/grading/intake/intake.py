@@ -25,21 +25,10 @@ from itertools import chain, count, islice
 from typing import NamedTuple
 
 from treceval_py.errors import InputError, visible
-from treceval_py.grading.intake import archives
+from treceval_py.grading.intake import archives, folders
 from treceval_py.grading.intake.archives import Found, IntakeError, Limits, Place, amount, reason, shown
 from treceval_py.grading.intake.candidates import head_of, like_a_run
-from treceval_py.grading.intake.folders import (
-    Item,
-    Listing,
-    Owner,
-    Submission,
-    archive_at,
-    entries_in,
-    entries_of,
-    opened_at,
-    state_of,
-    walked,
-)
+from treceval_py.grading.intake.folders import Item, Listing, Owner, Submission
 from treceval_py.grading.intake.platforms import A_CLASS, METADATA, Named, gradescope_of, owners_of, stem_of
 from treceval_py.grading.records import FileRead
 
@@ -133,8 +122,8 @@ def one(path: str, limits: Limits = archives.DEFAULT) -> Submission:
     folder = stat.S_ISDIR(looked.st_mode)
     student = visible(unicodedata.normalize("NFC", name if folder else stem_of(name)))
     made = Submission(student, visible(path), owners=(Owner(student),))
-    top = Found(() if folder else (name,), looked.st_size, Place(path, (), (), state_of(looked)), folder=folder)
-    listed: Listing = partial(entries_of, path, limits.entries)
+    top = Found(() if folder else (name,), looked.st_size, Place(path, (), (), folders.state_of(looked)), folder=folder)
+    listed: Listing = partial(folders.entries_of, path, limits.entries)
     if folder:
         listed(())  # raises, while the walk only reports
     return _within_limits(made, _files_of(listed, top, limits), limits)
@@ -159,7 +148,7 @@ def _listing(path: str, limits: Limits, without: Collection[str], others: list[F
     """Return what lists the entries of the folders of a class, without some of them."""
     here, real = os.path.realpath(path), frozenset(map(os.path.realpath, without))
     folder = stat.S_ISDIR(_looked_at(path).st_mode)
-    listed = partial(entries_of, path, limits.entries) if folder else _of_archive(path, limits, others)
+    listed = partial(folders.entries_of, path, limits.entries) if folder else _of_archive(path, limits, others)
 
     def kept(below: tuple[str, ...]) -> list[Found]:
         return [
@@ -173,20 +162,20 @@ def _listing(path: str, limits: Limits, without: Collection[str], others: list[F
 
 def _of_archive(path: str, limits: Limits, others: list[FileRead]) -> Listing:
     """Return what lists the entries of the folders of the archive of a class."""
-    place = Place(path, (), (), state_of(_looked_at(path)))
+    place = Place(path, (), (), folders.state_of(_looked_at(path)))
     kind = archives.packed_as(_beginning(Found((path,), 0, place), limits, archives.BEGINNING), path)
     if not kind:
         raise IntakeError("is neither a folder nor an archive", "Give what the platform exported.", file=path)
     if kind not in (archives.ZIP, archives.TAR):
         raise IntakeError(f"this is {kind}, which cannot be read", "Unpack it, and give the folder.", file=path)
-    files = archives.files_in(archive_at(place, path, limits), place, limits)
+    files = archives.files_in(folders.archive_at(place, path, limits), place, limits)
     others += [file.told for file in files if _is_nobodys(file)]
-    return entries_in(file for file in _without_packing(files) if not _is_nobodys(file))
+    return folders.entries_in(file for file in _without_packing(files) if not _is_nobodys(file))
 
 
 def _files_of(listed: Listing, entry: Found, limits: Limits) -> list[Found]:
     """Return a file, or all files below a folder."""
-    return list(walked(listed, entry, limits)) if entry.folder and not entry.why else [entry]
+    return list(folders.walked(listed, entry, limits)) if entry.folder and not entry.why else [entry]
 
 
 def _without_packing(files: Sequence[Found]) -> Sequence[Found]:
@@ -228,12 +217,12 @@ def _are_of_a_class(entries: Sequence[Found], limits: Limits) -> bool:
     them, or of those that are runs, has a name that students give to their work.
     """
     names = [(entry.parts[-1], entry.folder) for entry in entries]
-    folders = sum(entry.folder for entry in entries)
+    inner = sum(entry.folder for entry in entries)
     runs = _runs([entry for entry in entries if not entry.folder], limits)
-    if folders > 1 or len(runs) >= A_CLASS or (METADATA, False) in names:
+    if inner > 1 or len(runs) >= A_CLASS or (METADATA, False) in names:
         return True
     files = runs if len(runs) > 1 else [name for name, _ in names]
-    neutral = not folders and len(files) > 1 and not any(_OF_A_STUDENT.search(name) for name in files)
+    neutral = not inner and len(files) > 1 and not any(_OF_A_STUDENT.search(name) for name in files)
     return neutral or any(owner.platform for owner in owners_of(names))
 
 
@@ -250,7 +239,7 @@ def _looks_handed_in(file: Found, limits: Limits) -> bool:
     """Tell whether a file looks like a run, or is an archive that may contain one."""
     name = file.parts[-1]
     try:
-        with opened_at(file.place, shown(name), limits) as stream:
+        with folders.opened_at(file.place, shown(name), limits) as stream:
             packed = archives.packed_as(stream.read(archives.BEGINNING), name)
             stream.seek(0)
             return packed in (archives.ZIP, archives.TAR) or like_a_run(head_of(stream), name)
@@ -259,7 +248,7 @@ def _looks_handed_in(file: Found, limits: Limits) -> bool:
 
 
 def _beginning(file: Found, limits: Limits, size: int) -> bytes:
-    with opened_at(file.place, shown(file.parts[-1]), limits) as stream:
+    with folders.opened_at(file.place, shown(file.parts[-1]), limits) as stream:
         return stream.read(size)
 
 
@@ -285,13 +274,13 @@ def _students_own(listed: Listing, base: tuple[str, ...], others: list[FileRead]
     repositories = any(file.parts[1:] in ((".git",), (".github",)) for _, _, files in parts for file in files)
     named = owners_of([(name, folder) for name, folder, _ in parts], metadata, repositories=repositories)
     own = [_Part(owner, *part) for owner, part in zip(named, parts, strict=True)]
-    folders = {part.named.student for part in own if part.folder}
+    students = {part.named.student for part in own if part.folder}
     mostly = 2 * sum(part.folder for part in own) >= len(own)
     beside = [
         part
         for part in own
         if (mostly or _NOBODYS_NAME.fullmatch(part.name))
-        and not (part.folder or part.named.platform or part.named.student in folders or part.files[0].why)
+        and not (part.folder or part.named.platform or part.named.student in students or part.files[0].why)
         and not _runs(part.files, limits)
     ]
     others += [FileRead(shown(part.name), "not used", BESIDE, part.files[0].size) for part in beside]
@@ -302,13 +291,10 @@ def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits
     """Put together the files of a student, the last attempt first."""
     parts = sorted(parts, key=_attempt, reverse=True)
     current = [part for part in parts if _attempt(part) == _attempt(parts[0])]
-    files = [
-        file._replace(
-            parts=file.parts[1:] or (part.named.rest or part.name,), attempt=_attempt(part), number=part.named.number
-        )
-        for part in parts
-        for file in part.files
-    ]
+    files = []
+    for part in parts:
+        own = [file._replace(parts=file.parts[1:] or (part.named.rest or part.name,)) for file in part.files]
+        files += [file._replace(attempt=_attempt(part), number=part.named.number) for file in own]
     names = [part.name for part in current]
     number = max("" if _attempt(part) else part.named.attempt for part in current)
     attempts = len({_attempt(part) for part in parts})
@@ -415,10 +401,10 @@ def _unpacked(files: Iterable[Found], limits: Limits, *, inner: bool = False) ->
 def _members(archive: Found, packed: str, limits: Limits) -> list[Found]:
     """Return the files of an archive that a student handed in."""
     most = limits.of_a_student
-    members = archives.files_in(archive_at(archive.place, shown(archive.parts[-1]), most), archive.place, most)
+    members = archives.files_in(folders.archive_at(archive.place, shown(archive.parts[-1]), most), archive.place, most)
     if not members:
         return [archive._replace(why=f"it is {packed} without files")]
-    files = walked(entries_in(members), Found((), 0, archive.place, folder=True), limits)
+    files = folders.walked(folders.entries_in(members), Found((), 0, archive.place, folder=True), limits)
     attempt, number = archive.attempt, archive.number
     made = [file._replace(parts=archive.parts + file.parts, attempt=attempt, number=number) for file in files]
     return sorted(made, key=_by_depth)

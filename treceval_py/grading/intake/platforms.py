@@ -66,9 +66,7 @@ _MOODLE = re.compile(
 _GROUP = re.compile(r"(?i).*\b(group|team|gruppe|groupe|grupo|gruppo|groep|équipe|equipo|小组|组)\b.*|.*[组組].*")
 
 # "Homework 1_ada1_attempt_2026-01-01-10-00-00_run.txt", and the same with ".txt" for typed text.
-_BLACKBOARD = re.compile(
-    r"(?P<before>.+)_attempt_(?P<attempt>\d{4}(?:-\d\d){5})(?:_(?P<rest>.+)|(?P<typed>\.txt))", re.DOTALL
-)
+_BLACKBOARD = re.compile(r"(?s)(?P<before>.+)_attempt_(?P<attempt>\d{4}(?:-\d\d){5})(?:_(?P<rest>.+)|(?P<typed>\.txt))")
 
 # "lovelaceada_LATE_123_456_run.txt"; typed text has no file number; anonymous users begin with "anon".
 _CANVAS = re.compile(
@@ -204,9 +202,8 @@ def gradescope_of(text: str) -> dict[str, Named]:
             time = _TIME.search(sections.get(":created_at", ""))
             when = "" if time is None else _in_utc(f"{time[1]}T{time[2]}{time[3] or ''}")
             attempt = str(1 + len(re.findall(r"(?m)^  - ", sections.get(":history", ""))))
-            known[_plain(name.rstrip().removesuffix(":"))] = Named(
-                " and ".join(called), "", "gradescope", owners, group, when, attempt=attempt
-            )
+            named = Named(" and ".join(called), "", "gradescope", owners, group, when, attempt=attempt)
+            known[_plain(name.rstrip().removesuffix(":"))] = named
     return known
 
 

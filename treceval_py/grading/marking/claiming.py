@@ -242,10 +242,8 @@ def _agreement(tried: Tried, claim: Claim | None) -> tuple[str, str] | None:
     if own is None or own[0] not in RIGHT or (near is not None and near[0] in RIGHT):
         return near
     if OTHER_LABELS in tried.graded.counts:
-        return (
-            records.MISTAKE,
-            "right by the labels in the file itself, which contradict the judgments of the assignment",
-        )
+        why = "right by the labels in the file itself, which contradict the judgments of the assignment"
+        return records.MISTAKE, why
     return own[0], "; ".join(filter(None, ("by the labels in the file itself", own[1])))
 
 

@@ -179,10 +179,9 @@ class Grader:
         graded = record_of(submission, records.MISSING)
         tried = self._tried(handed.runs, graded, files, claims, inside)
         if not tried:
-            checked = [
-                seen if claim.weight == DECLARED else seen._replace(counts=False, sentence=claim.sentence)
-                for claim, seen in zip(claims, map(without_run, claims), strict=True)
-            ]
+            checked = [without_run(claim) for claim in declared]
+            others = (claim for claim in claims if claim.weight != DECLARED)
+            checked += [without_run(claim)._replace(counts=False, sentence=claim.sentence) for claim in others]
             checked += claiming.missing(checked, self.rules.expected, None)
             listed = tuple(sorted(files.values()))
             reason = "none of the files is a run" if listed else "no file was handed in"

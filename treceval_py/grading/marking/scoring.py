@@ -169,11 +169,9 @@ def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> Ag
             documents = _fallen(scored, baseline, measure, qids[at]) if feedback == FULL else ()
             losses.append(Loss(qids[at], float(mine[at]), float(theirs[at]), documents))
     better, worse, equal = (int(np.count_nonzero(there)) for there in (both > 0, both < 0, both == 0))
-    means = [float(values[~np.isnan(deltas)].mean()) for values in (mine, theirs)]
+    value, reference = (float(values[~np.isnan(deltas)].mean()) for values in (mine, theirs))
     p = float(paired_t(both[:, None]).p[0]) if len(both) > 1 else None
-    return AgainstBaseline(
-        baseline.name, measure, means[0], means[1], len(both), better, worse, equal, p, tuple(losses)
-    )
+    return AgainstBaseline(baseline.name, measure, value, reference, len(both), better, worse, equal, p, tuple(losses))
 
 
 def values_by_query(scored: Scored, measure: str) -> FloatArray:

@@ -384,9 +384,8 @@ def workbook(sheets: Sequence[Table]) -> bytes:
     import xlsxwriter  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     stream = io.BytesIO()
-    book = xlsxwriter.Workbook(
-        stream, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    )
+    converting = ("strings_to_formulas", "strings_to_urls", "strings_to_numbers")
+    book = xlsxwriter.Workbook(stream, {"in_memory": True, **dict.fromkeys(converting, False)})
     book.set_properties({"created": MADE, "title": "Gradebook"})
     title = book.add_format({"bold": True, "bottom": 1, "valign": "top", "text_wrap": True})
     formats = {digits: book.add_format({"num_format": form, "valign": "top"}) for digits, form in FORMATS.items()}

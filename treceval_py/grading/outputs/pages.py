@@ -42,12 +42,11 @@ def overview(grades: Grades) -> str:
     said = [f"In the order of {shown(first)}."] if first else []
     if first in grades.baseline_measures:
         said.append(f"The baseline has {grades.baseline_measures[first]:.4f}.")
+    heading = "Numbers that are not simply right"
     others = (
         gradebook.questions_table(grades),
         _verdicts(grades.entries),
-        gradebook.claims_table(
-            grades, gradebook.SETTLED, page=CLAIMS, heading="Numbers that are not simply right", folds=True
-        ),
+        gradebook.claims_table(grades, gradebook.SETTLED, page=CLAIMS, heading=heading, folds=True),
         _findings(grades.entries),
         gradebook.alike_table(grades),
         gradebook.about_table(grades),
