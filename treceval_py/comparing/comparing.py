@@ -19,7 +19,6 @@ from treceval_py.comparing.corrections import holm
 from treceval_py.comparing.gathering import Compares, Gathered, gather
 from treceval_py.comparing.notes import about_groups, about_queries, about_resamples, about_tests
 from treceval_py.comparing.outcome import Compared, Difference, Settings, Tested
-from treceval_py.comparing.paired import SAME
 from treceval_py.comparing.resampling import randomisation
 from treceval_py.comparing.saved.files import run_files
 from treceval_py.comparing.scores import Aligned, aligned
@@ -261,13 +260,10 @@ def compare_gathered(
     else:
         which = [(run, base) for run in range(len(runs)) if run != base]
     tested = sum(len(which) for column in columns if len(column.qids) > 1)
-    headings = given.headings
     values, resamples = [column.values for column in columns], settings.drawn(SIMULTANEOUS)
     tests = simultaneous_each(values, resamples=resamples, seed=settings.seed, threads=threads)
     compared = [
-        _compared(column, together, which, settings, tested, threads)._replace(
-            mean_name=headings.get(column.measure, "")
-        )
+        _compared(column, given.headings.get(column.measure, ""), together, which, settings, tested, threads)
         for column, together in zip(columns, tests, strict=True)
     ]
     measures = _corrected(compared, settings)
@@ -311,6 +307,7 @@ def _baseline(names: Sequence[str], files: Sequence[str], wanted: str | int | No
 
 def _compared(
     column: Aligned,
+    heading: str,
     together: Simultaneous,
     which: Sequence[tuple[int, int]],
     settings: Settings,
@@ -321,7 +318,7 @@ def _compared(
     values = column.values
     means = values.mean(axis=1)
     low, high = paired.mean_interval(values, settings.confidence, column.bounds)
-    best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - SAME))
+    best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - paired.SAME))
     testable = len(values) > 1 and len(column.qids) > 1
     # The level of a t-test of one difference that is as strict as the marks; see `Compared.level`.
     level = settings.alpha / tested if testable else float("nan")
@@ -332,7 +329,7 @@ def _compared(
     rows = _differences(column, which, together, level, settings, threads)
     return Compared(
         column.measure, column.signature, column.qids, values, means, low, high, best, grouped, two_way_anova(values),
-        together if testable else None, tuple(rows), column.left_out, level, column.bounds,
+        together if testable else None, tuple(rows), column.left_out, level, column.bounds, heading,
     )  # fmt: skip
 
 
@@ -348,7 +345,7 @@ def _differences(
     if not which:  # one run
         return []
     columns = np.column_stack([column.values[run] - column.values[other] for run, other in which])
-    columns[np.abs(columns) <= SAME] = 0.0
+    columns[np.abs(columns) <= paired.SAME] = 0.0
     of_pair = tuple(np.array(which).T)
     means, error = columns.mean(axis=0), together.error[of_pair]
     reach = np.zeros_like(error)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treceval_py.comparing.show import cells
-from treceval_py.comparing.show.cells import shown
+from treceval_py.comparing.show.cells import rounded, shown
 from treceval_py.comparing.show.groups import group_payload, group_sentences, group_tables
 from treceval_py.comparing.show.paper import significance
 from treceval_py.comparing.show.sentences import abridged, analyses, finding, methods, notes, sentences, signatures
@@ -51,11 +51,8 @@ def mark_of(comparison: Outcome, difference: Difference) -> str:
     A test that speaks for the run with the lower mean, as Wilcoxon's can, marks neither.
     """
     tested = difference.tests[comparison.settings.test]
-    return (
-        ""
-        if tested.direction * difference.mean < 0
-        else cells.mark(difference.mean, tested.adjusted, comparison.settings.alpha)
-    )
+    contrary = tested.direction * difference.mean < 0
+    return "" if contrary else cells.mark(difference.mean, tested.adjusted, comparison.settings.alpha)
 
 
 def _marks(comparison: Outcome) -> list[dict[int, str]]:
@@ -280,7 +277,5 @@ def _measure(comparison: Outcome, compared: Compared, digits: int | None) -> dic
             }
             for run, name in enumerate(runs)
         ],
-        "differences": [
-            cells.rounded(_record(comparison, compared, pair), digits, above) for pair in compared.differences
-        ],
+        "differences": [rounded(_record(comparison, compared, pair), digits, above) for pair in compared.differences],
     }
