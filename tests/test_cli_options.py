@@ -68,7 +68,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in ((board, "simultaneous"), (comparing, "simultaneous_each")):
         monkeypatch.setattr(module, name, functools.partial(_few_resamples, getattr(module, name)))
     without = np.full(6, np.nan)
-    monkeypatch.setattr(comparing, "effect_size", lambda columns, _: paired.Effect(*[without[: columns.shape[1]]] * 3))
+    monkeypatch.setattr(paired, "effect_size", lambda columns, _: paired.Effect(*[without[: columns.shape[1]]] * 3))
 
 
 @pytest.fixture(scope="module")

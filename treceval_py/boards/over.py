@@ -371,11 +371,7 @@ def _scored(
         raise InputError("this is not saved results, and its collection has no judgments", "Add judgments.", file=first)
     scorer, left_out = scorer_of(collection.judgments, scoring, reading)
     known, about, count = known_runs(scorer, files, place, reading.threads, after)
-    names = (
-        unique_names([entry.tag for entry in known.entries], known.files, by or "file", known.digests)
-        if known.files
-        else ()
-    )
+    names = unique_names([entry.tag for entry in known.entries], known.files, by or "file", known.digests)
     scored = scored_runs(known, tuple(measure.name for measure in scorer.measures), names)
     lacking = [name for name, entry in zip(names, known.entries, strict=True) if entry.missing]
     if lacking:

@@ -162,17 +162,11 @@ def compared(
 
     by_group = read_query_groups(groups) if groups else ()
     check_targets(outputs, [*inputs, *(each.name for each in by_group)])
-    gathering = gathered(files, scoring, reading, force=force, outputs=outputs, fewest=fewest, **how)
+    both: dict[str, Any] = {"force": force, "fewest": fewest}
+    gathering = gathered(files, scoring, reading, outputs=outputs, **both, **how)
     with working(f"comparing {len(gathering.runs)} runs"):
         comparison = compare_gathered(
-            gathering,
-            settings,
-            baseline=baseline,
-            pairs=pairs,
-            groups=by_group,
-            force=force,
-            threads=reading.threads,
-            fewest=fewest,
+            gathering, settings, baseline=baseline, pairs=pairs, groups=by_group, threads=reading.threads, **both
         )
     return gathering, comparison
 

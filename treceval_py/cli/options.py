@@ -259,11 +259,7 @@ def format_option(default: str | None, formats: Sequence[str], usual: str = "") 
     )
 
 
-GROUPS = option(
-    "--groups", "FILE[:COLUMN]",
-    "Groups of queries: lines qid<TAB>label. Repeatable.",
-    multiple=True,
-)  # fmt: skip
+GROUPS = option("--groups", "FILE[:COLUMN]", "Groups of queries: lines qid<TAB>label. Repeatable.", multiple=True)
 COLUMNS = choice("--columns", ["1", "2"], "With --format latex: columns that tables span [1].")
 NAMES = choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique].")
 FORCE = flag("--force", "Compare even values computed differently.")

@@ -114,8 +114,7 @@ def report(
     from treceval_py.io.digests import without_folders
     from treceval_py.io.target import written_whole
     from treceval_py.reporting import image, write_report
-    from treceval_py.reporting.payload import payload_of
-    from treceval_py.reporting.reporting import Kept, usual_title
+    from treceval_py.reporting.reporting import Kept
     from treceval_py.scoring.show import about_runs
 
     plots = [*(("png", *each) for each in png), *(("svg", *each) for each in svg)]
@@ -126,15 +125,9 @@ def report(
     gathering, comparison = compared(files, **how, outputs=outputs, inputs=[queries, corpus], look=keep, fewest=1)
     chosen = _pair(comparison, pair, how["baseline"])
     with working("drawing the report"):
-        payload = payload_of(
-            comparison,
-            keep.rankings(comparison),
-            texts=texts,
-            passages=passages,
-            baseline=how["baseline"],
-            title=title or usual_title(comparison),
-            command=shlex.join(["treceval", *map(without_folders, ctx.obj or sys.argv[1:])]),
-        )
+        command = shlex.join(["treceval", *map(without_folders, ctx.obj or sys.argv[1:])])
+        contents = {"texts": texts, "passages": passages, "baseline": how["baseline"], "command": command}
+        payload = keep.payload(comparison, title, **contents)
         # Everything is drawn before anything is written.
         drawn = [(file, image(payload, plot, kind, runs=chosen)) for kind, plot, file in plots]
     if output is not None:

@@ -118,8 +118,7 @@ def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], setting
     crossed = [_Cells(compared, grouping) for compared in measures for grouping in groups]
     within = [outcome.p for cells in crossed for outcome in cells.tested.values()]
     between = [cells.welch.p for cells in crossed]
-    count = int(sum(np.isfinite(p).sum() for p in within))
-    confidence = 1 - settings.alpha / max(count, 1)
+    confidence = 1 - settings.alpha / max(int(sum(np.isfinite(p).sum() for p in within)), 1)
     adjusted, interactions = iter(_corrected(within, bonferroni)), iter(_corrected(between, holm))
     return tuple(
         Grouped(

@@ -12,26 +12,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from treceval_py.comparing import paired
 from treceval_py.comparing.by_group import grouped as by_groups
 from treceval_py.comparing.comparison import Comparison
 from treceval_py.comparing.corrections import holm
 from treceval_py.comparing.gathering import Compares, Gathered, gather
 from treceval_py.comparing.notes import about_groups, about_queries, about_resamples, about_tests
 from treceval_py.comparing.outcome import Compared, Difference, Settings, Tested
-from treceval_py.comparing.paired import (
-    SAME,
-    Outcome,
-    effect_size,
-    equivalence,
-    mean_interval,
-    of_differences,
-    paired_t,
-    queries_needed,
-    signed_ranks,
-    two_sided_t,
-    wilcoxon,
-    wins_ties_losses,
-)
 from treceval_py.comparing.resampling import randomisation
 from treceval_py.comparing.saved.files import run_files
 from treceval_py.comparing.scores import Aligned, aligned
@@ -273,13 +260,10 @@ def compare_gathered(
     else:
         which = [(run, base) for run in range(len(runs)) if run != base]
     tested = sum(len(which) for column in columns if len(column.qids) > 1)
-    headings = given.headings
     values, resamples = [column.values for column in columns], settings.drawn(SIMULTANEOUS)
     tests = simultaneous_each(values, resamples=resamples, seed=settings.seed, threads=threads)
     compared = [
-        _compared(column, together, which, settings, tested, threads)._replace(
-            mean_name=headings.get(column.measure, "")
-        )
+        _compared(column, given.headings.get(column.measure, ""), together, which, settings, tested, threads)
         for column, together in zip(columns, tests, strict=True)
     ]
     measures = _corrected(compared, settings)
@@ -323,6 +307,7 @@ def _baseline(names: Sequence[str], files: Sequence[str], wanted: str | int | No
 
 def _compared(
     column: Aligned,
+    heading: str,
     together: Simultaneous,
     which: Sequence[tuple[int, int]],
     settings: Settings,
@@ -332,19 +317,19 @@ def _compared(
     """Compare the runs in one measure, without corrections; ``tested`` p-values will be corrected together."""
     values = column.values
     means = values.mean(axis=1)
-    low, high = mean_interval(values, settings.confidence, column.bounds)
-    best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - SAME))
+    low, high = paired.mean_interval(values, settings.confidence, column.bounds)
+    best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - paired.SAME))
     testable = len(values) > 1 and len(column.qids) > 1
     # The level of a t-test of one difference that is as strict as the marks; see `Compared.level`.
     level = settings.alpha / tested if testable else float("nan")
     by_letters = settings.test == SIMULTANEOUS and testable
     if by_letters:
-        level = two_sided_t(together.critical(settings.alpha), values.shape[1])
+        level = paired.two_sided_t(together.critical(settings.alpha), values.shape[1])
     grouped = letters(means, together.p <= settings.alpha) if by_letters else ("",) * len(values)
     rows = _differences(column, which, together, level, settings, threads)
     return Compared(
         column.measure, column.signature, column.qids, values, means, low, high, best, grouped, two_way_anova(values),
-        together if testable else None, tuple(rows), column.left_out, level, column.bounds,
+        together if testable else None, tuple(rows), column.left_out, level, column.bounds, heading,
     )  # fmt: skip
 
 
@@ -360,27 +345,27 @@ def _differences(
     if not which:  # one run
         return []
     columns = np.column_stack([column.values[run] - column.values[other] for run, other in which])
-    columns[np.abs(columns) <= SAME] = 0.0
+    columns[np.abs(columns) <= paired.SAME] = 0.0
     of_pair = tuple(np.array(which).T)
     means, error = columns.mean(axis=0), together.error[of_pair]
     reach = np.zeros_like(error)
     np.multiply(together.critical(settings.alpha), error, out=reach, where=error != 0)  # 0 of what does not vary
-    low, high = (np.clip(limit, *of_differences(column.bounds)) for limit in (means - reach, means + reach))
+    low, high = (np.clip(limit, *paired.of_differences(column.bounds)) for limit in (means - reach, means + reach))
     outcomes, directions = {}, {}
     for name in settings.tests:
         directions[name] = np.sign(means).astype(np.int64)
         if name == SIMULTANEOUS:
-            outcomes[name] = Outcome(together.t[of_pair], together.p[of_pair])
+            outcomes[name] = paired.Outcome(together.t[of_pair], together.p[of_pair])
         elif name == "randomisation":
             outcomes[name] = randomisation(columns, resamples=settings.drawn(name), seed=settings.seed, threads=threads)
         elif name == "wilcoxon":
-            outcomes[name], directions[name] = wilcoxon(columns), signed_ranks(columns)
+            outcomes[name], directions[name] = paired.wilcoxon(columns), paired.signed_ranks(columns)
         else:
-            outcomes[name] = paired_t(columns)
-    effect = effect_size(columns, settings.confidence)
-    counts = wins_ties_losses(columns)
-    equal = np.full(len(which), np.nan) if settings.margin is None else equivalence(columns, settings.margin)
-    needed = queries_needed(effect.d, alpha=level, power=settings.power)
+            outcomes[name] = paired.paired_t(columns)
+    effect = paired.effect_size(columns, settings.confidence)
+    counts = paired.wins_ties_losses(columns)
+    equal = np.full(len(which), np.nan) if settings.margin is None else paired.equivalence(columns, settings.margin)
+    needed = paired.queries_needed(effect.d, alpha=level, power=settings.power)
     numbers = np.column_stack([low, high, *effect, equal, needed]).tolist()
     rows = []
     for at, (pair, (*limits, d, d_low, d_high, same, more)) in enumerate(zip(which, numbers, strict=True)):

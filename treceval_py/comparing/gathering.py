@@ -296,7 +296,9 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
         return list(usual_measures(profile)), []
     first = harmonised(known)
     common = [name for name in first[0].measures if all(name in scored.measures for scored in first)]
-    measures = [_named(name, known_measure(*first[0].meanings[name])) for name in common]
+    meant = [(name, known_measure(*first[0].meanings[name])) for name in common]
+    # By the names that the saved results have.
+    measures = [name if measure is None else replace(measure, asked=name) for name, measure in meant]
     real = [each for each in measures if isinstance(each, str) or each.family.kind != COUNT]
     of_usual = parse_measures(USUAL_MEASURES)
     kept: list[Measure | str] = [each for each in real if each in of_usual] or [*real]
@@ -307,11 +309,6 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
         names, are = ", ".join(map(_heading, kept)), "is" if len(kept) == 1 else "are"
         notes.append(f"of {len(real)} measures that were saved, {names} {are} compared; -m chooses others.")
     return kept, notes
-
-
-def _named(name: str, measure: Measure | None) -> Measure | str:
-    """Return a measure by the name that saved results have for it; the name itself if that is unknown."""
-    return name if measure is None else replace(measure, asked=name)
 
 
 def _heading(chosen: Measure | str) -> str:

@@ -38,7 +38,7 @@ def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: b
         where = "" if len(group) == len(columns) else f" of {', '.join(column.measure for column in group)}"
         notes.append(
             f"{are} left out{where} ({first_of(left_out)}): all runs are compared over the same "
-            f"{_queries(len(group[0].qids))}."
+            f"{'query' if len(group[0].qids) == 1 else f'{len(group[0].qids)} queries'}."
             + (" With -c (complete=True) a missing query counts as an empty ranking." if scored else "")
         )
     alike = [
@@ -112,7 +112,3 @@ def about_groups(measures: Sequence[Compared], groups: Sequence[QueryGroups], by
             "is the same for all queries."
         )
     return notes
-
-
-def _queries(count: int) -> str:
-    return "query" if count == 1 else f"{count} queries"

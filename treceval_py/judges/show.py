@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from treceval_py.comparing.show.cells import shown
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.numbers import NONE, exactly, number, percent
 from treceval_py.rendering.style import Style
@@ -110,12 +111,8 @@ def _interval(each: Estimate, style: Style) -> str:
     return f"[{number(each.low, digits)}, {number(each.high, digits)}]"
 
 
-def _column(key: str, cells: Sequence[Cell], title: str = "", **how: Any) -> Column:
-    return Column(key, cells, title or key, programs=False, **how)
-
-
-def _words(key: str, cells: Sequence[str], title: str = "", **how: Any) -> Column:
-    return _column(key, cells, title, text=True, **how)
+def _words(key: str, cells: Sequence[str], title: str | None = None, **how: Any) -> Column:
+    return shown(key, cells, title, text=True, **how)
 
 
 def _who(found: Agreement, pairs: Sequence[Any]) -> list[Column]:
@@ -129,12 +126,12 @@ def _pairs(found: Agreement) -> Table:
     pairs = found.pairs
     columns = [
         *_who(found, pairs),
-        _column("common", [pair.common for pair in pairs]),
-        _column("only_first", [pair.only_first for pair in pairs], "only first"),
-        _column("only_second", [pair.only_second for pair in pairs], "only second"),
-        _column("same", [pair.same for pair in pairs], "same grade"),
-        _column("overlap", [pair.overlap for pair in pairs]),
-        _column("bias", [pair.bias for pair in pairs], signed=True),
+        shown("common", [pair.common for pair in pairs]),
+        shown("only_first", [pair.only_first for pair in pairs], "only first"),
+        shown("only_second", [pair.only_second for pair in pairs], "only second"),
+        shown("same", [pair.same for pair in pairs], "same grade"),
+        shown("overlap", [pair.overlap for pair in pairs]),
+        shown("bias", [pair.bias for pair in pairs], signed=True),
     ]
     about = (
         "common: documents of a query that both judged. same grade: the share of these with one grade. overlap: "
@@ -160,8 +157,8 @@ def _coefficients(found: Agreement, style: Style) -> Table:
         _words("first", [row[0] for row in rows], "judge", head=True),
         _words("second", [row[1] for row in rows], "and"),
         _words("coefficient", [row[2] for row in rows]),
-        _column("value", [row[3].value for row in rows]),
-        _column("interval", [_interval(row[3], style) for row in rows], f"{confidence} interval", joint=", "),
+        shown("value", [row[3].value for row in rows]),
+        shown("interval", [_interval(row[3], style) for row in rows], f"{confidence} interval", joint=", "),
     )
     notes = (
         (
@@ -179,7 +176,7 @@ def _coefficients(found: Agreement, style: Style) -> Table:
 
 def _confusion(found: Agreement, pair: PairOfJudges) -> Table:
     first, second = found.judges[pair.first], found.judges[pair.second]
-    columns = [_column(str(grade), pair.confusion[:, at].tolist()) for at, grade in enumerate(found.grades)]
+    columns = [shown(str(grade), pair.confusion[:, at].tolist()) for at, grade in enumerate(found.grades)]
     heads = _words("grade", [str(grade) for grade in found.grades], first, head=True)
     title = f"Grades of {first} (rows) and {second} (columns)"
     return Table((heads, *columns), f"confusion-{pair.first}-{pair.second}", title)
@@ -190,13 +187,13 @@ def _queries(found: Agreement, pair: PairOfJudges) -> Table:
     rows = sorted(pair.queries, key=lambda query: query.same)
     columns = [
         _words("qid", [query.qid for query in rows], "query", head=True),
-        _column("common", [query.common for query in rows]),
-        _column("only_first", [query.only_first for query in rows], "only first"),
-        _column("only_second", [query.only_second for query in rows], "only second"),
-        _column("same", [query.same for query in rows], "same grade"),
-        _column("kappa", [query.kappa for query in rows], "κ"),
-        _column("quadratic", [query.quadratic for query in rows], "quadratic κ"),
-        _column("bias", [query.bias for query in rows], signed=True),
+        shown("common", [query.common for query in rows]),
+        shown("only_first", [query.only_first for query in rows], "only first"),
+        shown("only_second", [query.only_second for query in rows], "only second"),
+        shown("same", [query.same for query in rows], "same grade"),
+        shown("kappa", [query.kappa for query in rows], "κ"),
+        shown("quadratic", [query.quadratic for query in rows], "quadratic κ"),
+        shown("bias", [query.bias for query in rows], signed=True),
     ]
     title = f"{found.judges[pair.first]} and {found.judges[pair.second]}, query by query"
     notes = (f"{NONE}: κ is not defined if both judges gave all documents the same grade.",)
@@ -208,20 +205,20 @@ def _orders(found: Agreement, style: Style) -> Table:
     columns = [
         _words("measure", [order.measure for order in orders], head=True),
         *(column._replace(head=False) for column in _who(found, orders)),
-        _column("queries", [order.queries for order in orders]),
-        _column("tau", [order.tau for order in orders], "Kendall τ", tex=r"Kendall $\tau$"),
-        _column("tau_ap", [order.tau_ap.value for order in orders], "τ_AP", tex=r"$\tau_{AP}$"),
-        _column(
+        shown("queries", [order.queries for order in orders]),
+        shown("tau", [order.tau for order in orders], "Kendall τ", tex=r"Kendall $\tau$"),
+        shown("tau_ap", [order.tau_ap.value for order in orders], "τ_AP", tex=r"$\tau_{AP}$"),
+        shown(
             "interval",
             [_interval(order.tau_ap, style) for order in orders],
             percent(found.settings["confidence"]),
             joint=", ",
         ),
-        _column("pairs_same", [order.same for order in orders], "both"),
-        _column("pairs_opposite", [order.opposite for order in orders], "opposite"),
-        _column("pairs_only_first", [order.only_first for order in orders], "only first"),
-        _column("pairs_only_second", [order.only_second for order in orders], "only second"),
-        _column("pairs_neither", [order.neither for order in orders], "neither"),
+        shown("pairs_same", [order.same for order in orders], "both"),
+        shown("pairs_opposite", [order.opposite for order in orders], "opposite"),
+        shown("pairs_only_first", [order.only_first for order in orders], "only first"),
+        shown("pairs_only_second", [order.only_second for order in orders], "only second"),
+        shown("pairs_neither", [order.neither for order in orders], "neither"),
     ]
     notes = (
         (

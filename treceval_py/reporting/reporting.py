@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
 from treceval_py.comparing.comparing import checked, compare_gathered, gather_given
 from treceval_py.comparing.comparison import Comparison
@@ -39,16 +39,13 @@ class Kept:
                 self._rankings = Rankings.of(evaluator)
             self._rankings.add(run)
 
-    def rankings(self, comparison: Comparison) -> Rankings | None:
-        """Return the rankings of all compared runs; None where some are saved results, which have none."""
-        rankings = self._rankings
-        return rankings if rankings is not None and len(rankings.runs) == len(comparison.runs) else None
-
-
-def usual_title(comparison: Comparison) -> str:
-    """Return the title of a page that was given none."""
-    first, *others = comparison.runs
-    return f"Comparison of {1 + len(others)} runs" if others else first
+    def payload(self, comparison: Comparison, title: str | None, **how: Any) -> dict[str, Any]:
+        """Return the contents of a report of the compared runs; with a usual title if there is none."""
+        # Saved results have no rankings.
+        every = self._rankings is not None and len(self._rankings.runs) == len(comparison.runs)
+        first, *others = comparison.runs
+        usual = f"Comparison of {1 + len(others)} runs" if others else first
+        return payload_of(comparison, self._rankings if every else None, title=title or usual, **how)
 
 
 @takes_options
@@ -132,14 +129,5 @@ def report(
     comparison = compare_gathered(
         gathered, settings, baseline=baseline, groups=by, force=force, threads=reading.threads, fewest=1
     )
-    payload = payload_of(
-        comparison,
-        kept.rankings(comparison),
-        texts=texts,
-        passages=passages,
-        baseline=baseline,
-        title=title or usual_title(comparison),
-        command="",
-    )
-    write_report(path, payload)
+    write_report(path, kept.payload(comparison, title, texts=texts, passages=passages, baseline=baseline, command=""))
     return comparison

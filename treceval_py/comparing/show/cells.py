@@ -12,7 +12,7 @@ from treceval_py.errors import visible
 from treceval_py.rendering.envelope import plain
 from treceval_py.rendering.numbers import NONE, number, p_value, percent
 from treceval_py.rendering.style import Style
-from treceval_py.rendering.tables import DIGITS, Column
+from treceval_py.rendering.tables import DIGITS, Column, Table, records_table
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Difference, GroupDifference, Interaction, Outcome
@@ -99,6 +99,11 @@ def record_of(
         "interval": SIMULTANEOUS,
         "confidence": comparison.settings.confidence,
     }
+
+
+def for_programs(rows: Sequence[Mapping[str, Any]], name: str) -> Table:
+    """Return records as a table for programs, in which a number of decimals is meant for `VALUES` alone."""
+    return records_table(rows, name=name, exact={key for row in rows[:1] for key in row if key not in VALUES})
 
 
 def rounded(record: Mapping[str, Any], digits: int | None, without: Container[str] = ()) -> dict[str, Any]:

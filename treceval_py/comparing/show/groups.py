@@ -6,26 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from treceval_py.comparing.show.cells import (
-    ABOVE,
-    BELOW,
-    VALUES,
-    differences,
-    highest,
-    mark,
-    naming,
-    of_baseline,
-    p_values,
-    record_of,
-    rounded,
-    shown,
-)
+from treceval_py.comparing.show import cells
+from treceval_py.comparing.show.cells import shown
 from treceval_py.errors import visible
 from treceval_py.io.digests import base_name, named
 from treceval_py.rendering.envelope import plain
 from treceval_py.rendering.numbers import NONE, exactly, number, percent
 from treceval_py.rendering.style import Style
-from treceval_py.rendering.tables import Table, records_table
+from treceval_py.rendering.tables import Table
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Grouped, Outcome
@@ -54,11 +42,10 @@ def group_tables(comparison: Outcome, style: Style) -> list[Table]:
         tables += [_interactions(comparison, groups, parts)] if any(part.interactions for part in parts) else []
     if comparison.groups:
         for name, rows in (("by_group", _records(comparison)), ("interactions", _interaction_records(comparison))):
-            exact = {key for row in rows[:1] for key in row if key not in VALUES}
             flat = [
                 {key: " ".join(cell) if isinstance(cell, tuple) else cell for key, cell in row.items()} for row in rows
             ]
-            tables += [records_table(flat, name=name, exact=exact)] if rows else []
+            tables += [cells.for_programs(flat, name)] if rows else []
     return tables
 
 
@@ -74,7 +61,7 @@ def _means(comparison: Outcome, groups: QueryGroups, parts: list[Grouped]) -> Ta
         for at, (label, count) in enumerate(zip(part.labels, part.queries, strict=True)):
             means = part.means[:, at].tolist()
             title = f"{part.measure}, {label} ({count})" if len(parts) > 1 else f"{label} ({count})"
-            columns.append(shown(title, means, best=highest(means)))
+            columns.append(shown(title, means, best=cells.highest(means)))
     title = f"{parts[0].measure if len(parts) == 1 else 'Means'} by {groups.attribute} (number of queries)"
     return Table(
         tuple(columns),
@@ -97,18 +84,18 @@ def _differences(comparison: Outcome, groups: QueryGroups, parts: list[Grouped],
         if (one.run, one.other) == pair
     ]
     within = [one for _, one in rows]
-    columns = naming(comparison, rows)
+    columns = cells.naming(comparison, rows)
     names = len(columns) + 1
-    marks = [mark(one.mean, one.adjusted, comparison.settings.alpha) for one in within]
+    marks = [cells.mark(one.mean, one.adjusted, comparison.settings.alpha) for one in within]
     columns += [
         shown("group", [one.group for one in within], groups.attribute, text=True),
         shown("queries", [one.queries for one in within]),
-        *differences(comparison, within, marks, style),
-        *p_values([one.p for one in within], [one.adjusted for one in within], "Bonferroni"),
+        *cells.differences(comparison, within, marks, style),
+        *cells.p_values([one.p for one in within], [one.adjusted for one in within], "Bonferroni"),
     ]
     of_pairs = [(measure, one.run, one.other) for measure, one in rows]
     starts = {at: "" for at, row in enumerate(of_pairs) if not at or of_pairs[at - 1] != row}
-    title = f"Differences by {groups.attribute}{of_baseline(comparison, ', from ')}"
+    title = f"Differences by {groups.attribute}{cells.of_baseline(comparison, ', from ')}"
     return Table(
         tuple(columns),
         title=title,
@@ -127,7 +114,7 @@ def _interactions(comparison: Outcome, groups: QueryGroups, parts: list[Grouped]
     """Lay out whether differences differ between groups: a row for each measure and pair of runs."""
     rows = [(part.measure, one) for part in parts for one in part.interactions]
     interactions = [one for _, one in rows]
-    columns = naming(comparison, rows)
+    columns = cells.naming(comparison, rows)
     names = len(columns)
     degrees = [NONE if one.p != one.p else f"{one.degrees}, {number(one.error_degrees, 1)}" for one in interactions]
     said = {True: "yes", False: "not shown"}
@@ -135,7 +122,7 @@ def _interactions(comparison: Outcome, groups: QueryGroups, parts: list[Grouped]
     columns += [
         shown("f", [one.statistic for one in interactions], "F", digits=2),
         shown("degrees", degrees, "df", joint=", "),
-        *p_values([one.p for one in interactions], [one.adjusted for one in interactions], "Holm"),
+        *cells.p_values([one.p for one in interactions], [one.adjusted for one in interactions], "Holm"),
         shown("depends", depends, text=True),
     ]
     return Table(
@@ -162,8 +149,9 @@ def _about_differences(comparison: Outcome) -> str:
     settings = comparison.settings
     p = [one.p for part in comparison.by_group for one in part.differences]
     return (
-        f"{ABOVE}{BELOW}: significant difference in the group, paired t-test, p ≤ {exactly(settings.alpha)}, "
-        f"{_over('Bonferroni', p)}. Intervals: {percent(settings.confidence)}, simultaneous over the same."
+        f"{cells.ABOVE}{cells.BELOW}: significant difference in the group, paired t-test, p ≤ "
+        f"{exactly(settings.alpha)}, {_over('Bonferroni', p)}. Intervals: {percent(settings.confidence)}, simultaneous "
+        "over the same."
     )
 
 
@@ -201,7 +189,9 @@ def _records(comparison: Outcome) -> list[dict[str, Any]]:
             "attribute": part.attribute,
             "group": one.group,
             "queries": one.queries,
-            **record_of(comparison, one, *part.means[[one.run, one.other], part.labels.index(one.group)].tolist()),
+            **cells.record_of(
+                comparison, one, *part.means[[one.run, one.other], part.labels.index(one.group)].tolist()
+            ),
             "statistic_t": one.statistic,
             "p_t": one.p,
             "adjusted_t": one.adjusted,
@@ -253,6 +243,6 @@ def group_payload(comparison: Outcome, digits: int | None) -> dict[str, Any]:
             for part in comparison.by_group
             for at, (label, count) in enumerate(zip(part.labels, part.queries, strict=True))
         ],
-        "by_group": [rounded(row, digits) for row in _records(comparison)],
+        "by_group": [cells.rounded(row, digits) for row in _records(comparison)],
         "interactions": _interaction_records(comparison),
     }

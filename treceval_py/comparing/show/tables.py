@@ -6,19 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from treceval_py.comparing.show.cells import (
-    VALUES,
-    differences,
-    highest,
-    intervals,
-    mark,
-    naming,
-    of_baseline,
-    p_values,
-    record_of,
-    rounded,
-    shown,
-)
+from treceval_py.comparing.show import cells
+from treceval_py.comparing.show.cells import rounded, shown
 from treceval_py.comparing.show.groups import group_payload, group_sentences, group_tables
 from treceval_py.comparing.show.paper import significance
 from treceval_py.comparing.show.sentences import abridged, analyses, finding, methods, notes, sentences, signatures
@@ -26,7 +15,7 @@ from treceval_py.comparing.tests import SIMULTANEOUS
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.numbers import needed, p_value, percent
 from treceval_py.rendering.style import Style
-from treceval_py.rendering.tables import Document, Table, records_table
+from treceval_py.rendering.tables import Document, Table
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Compared, Difference, Outcome
@@ -41,8 +30,7 @@ def document_of(comparison: Outcome, style: Style) -> Document:
     People see the means and the differences. The highest mean of a measure is marked; behind a mean come the mark of a
     significant difference from the baseline and the letters of its groups. Programs get `records`, JSON everything.
     """
-    rows = records(comparison)
-    programs = records_table(rows, name="records", exact={key for row in rows[:1] for key in row if key not in VALUES})
+    programs = cells.for_programs(records(comparison), "records")
     several = len(comparison.runs) > 1
     return Document(
         "comparison",
@@ -63,11 +51,8 @@ def mark_of(comparison: Outcome, difference: Difference) -> str:
     A test that speaks for the run with the lower mean, as Wilcoxon's can, marks neither.
     """
     tested = difference.tests[comparison.settings.test]
-    return (
-        ""
-        if tested.direction * difference.mean < 0
-        else mark(difference.mean, tested.adjusted, comparison.settings.alpha)
-    )
+    contrary = tested.direction * difference.mean < 0
+    return "" if contrary else cells.mark(difference.mean, tested.adjusted, comparison.settings.alpha)
 
 
 def _marks(comparison: Outcome) -> list[dict[int, str]]:
@@ -118,8 +103,8 @@ def _best(compared: Compared) -> tuple[frozenset[int], frozenset[int]]:
     There are none where all are equal.
     """
     means = compared.means.tolist()
-    best = highest(means)
-    return best, highest([math.nan if run in best else mean for run, mean in enumerate(means)])
+    best = cells.highest(means)
+    return best, cells.highest([math.nan if run in best else mean for run, mean in enumerate(means)])
 
 
 def _about_best(best: Sequence[tuple[frozenset[int], frozenset[int]]]) -> list[str]:
@@ -149,15 +134,15 @@ def _differences_table(comparison: Outcome, style: Style) -> Table:
     rows = [(compared.heading, pair) for compared in comparison.measures for pair in compared.differences]
     pairs = [pair for _, pair in rows]
     said = methods(comparison)
-    columns = naming(comparison, rows)
+    columns = cells.naming(comparison, rows)
     names = len(columns)
-    columns += differences(comparison, pairs, [mark_of(comparison, pair) for pair in pairs], style)
+    columns += cells.differences(comparison, pairs, [mark_of(comparison, pair) for pair in pairs], style)
     for name in settings.tests:
         tested = [pair.tests[name] for pair in pairs]
         corrected = name == settings.test != SIMULTANEOUS
         several = len(settings.tests) > 1
         # The caption names the one test that there is.
-        of_test = p_values(
+        of_test = cells.p_values(
             [each.p for each in tested], [each.adjusted for each in tested], f"{name}, Holm" if several else "Holm",
             f"p ({name})", "" if several else "$p$",
         )  # fmt: skip
@@ -166,7 +151,7 @@ def _differences_table(comparison: Outcome, style: Style) -> Table:
     counts = [f"{pair.wins}/{pair.ties}/{pair.losses}" for pair in pairs]
     columns += [
         shown("effect", [pair.effect for pair in pairs], "d", signed=True, digits=2, spare=1, note=said["effect"]),
-        intervals(*limits, 2, f"{percent(settings.confidence)} of d", "effect_interval", 3),
+        cells.intervals(*limits, 2, f"{percent(settings.confidence)} of d", "effect_interval", 3),
         shown("counts", counts, "w/t/l", spare=2, note=said["counts"]),
     ]
     if settings.margin is not None:
@@ -176,7 +161,7 @@ def _differences_table(comparison: Outcome, style: Style) -> Table:
     for compared in comparison.measures:
         starts[start] = compared.heading
         start += len(compared.differences)
-    title = f"Differences{of_baseline(comparison, ' from ') or ' of all pairs of runs'}"
+    title = f"Differences{cells.of_baseline(comparison, ' from ') or ' of all pairs of runs'}"
     return Table(
         tuple(columns),
         name="differences",
@@ -217,7 +202,7 @@ def records(comparison: Outcome) -> list[dict[str, Any]]:
 def _record(comparison: Outcome, compared: Compared, pair: Difference) -> dict[str, Any]:
     settings = comparison.settings
     means = compared.means[[pair.run, pair.other]].tolist()
-    record = {"measure": compared.measure, **record_of(comparison, pair, *means)}
+    record = {"measure": compared.measure, **cells.record_of(comparison, pair, *means)}
     for name in settings.tests:
         tested = pair.tests[name]
         record |= {f"p_{name}": tested.p, f"adjusted_{name}": tested.adjusted, f"statistic_{name}": tested.statistic}
