@@ -71,4 +71,4 @@ def test_scoring_a_file_by_the_command_is_a_short_way(tmp_path: Path, capfdbinar
     functions, changes = entered(lambda: run(arguments))
     assert capfdbinary.readouterr().out == b"map                   \tall\t0.5000\n" * 2
     assert functions <= 131  # a file is closed now or by the garbage collector
-    assert changes <= 74
+    assert changes <= 76
