@@ -389,8 +389,7 @@ CASES = (
     Case(50_000, "gate saved saved.twice", "short", status=1),
     Case(10_000, "board qrels run other third --no-cache"),
     Case(2_000, "board qrels run other third --no-cache", "short"),
-    # Not compare: all pairs of runs are its answer, so that its cost grows faster than the number of runs.
-    Case(20_000, "board qrels.class runs --no-cache"),
+    # Not many runs for compare and board: all pairs of them are compared, for the answer and for the letters.
     Case(10_000, "report qrels run -o OUT/page.html"),
     Case(2_000, "report qrels run other --resamples 1000 -o OUT/page.html", "short"),
     Case(10_000, "report qrels run other --queries queries.tsv --corpus corpus.tsv -o OUT/page.html"),
