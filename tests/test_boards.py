@@ -24,7 +24,7 @@ from syrupy.assertion import SnapshotAssertion
 import treceval_py as te
 from treceval_py.boards import board as board_module
 from treceval_py.boards.board import Board, BoardRun, BoardSettings, board, check_statistics
-from treceval_py.boards.cache import CACHE_NAME, cache_beside, cache_in, read_cache
+from treceval_py.boards.cache import CACHE_NAME, cache_beside, read_cache
 from treceval_py.boards.groups import _ranks
 from treceval_py.boards.intervals import ranges_of
 from treceval_py.boards.show import sentences
@@ -257,7 +257,7 @@ def test_a_file_that_cannot_be_scored_is_named_and_the_others_are_ranked(
             (runs / "b.txt").symlink_to(runs / "nowhere")
         else:
             (runs / "b.txt").write_text(text)
-        found = board(QRELS, [runs / name for name in ("a.txt", "b.txt", "c.txt")], "RR", cache=cache_in(runs))
+        found = board(QRELS, [runs / name for name in ("a.txt", "b.txt", "c.txt")], "RR", cache=runs / CACHE_NAME)
         assert [run.name for run in found.runs] == ["first", "third"]
         assert len(kept(runs / CACHE_NAME)["runs"]) == 2
         (error,) = found.errors
@@ -300,7 +300,7 @@ def test_values_without_a_mean_or_a_deviation_are_refused(
     said = {}
     for value in (math.inf, -math.inf, 1.0001e100, -1e300, 1e100):
         own_measure[0] = value
-        found = board(QRELS, runs, ["RR", "board_test_boundless"], cache=cache_in(runs))
+        found = board(QRELS, runs, ["RR", "board_test_boundless"], cache=runs / CACHE_NAME)
         assert [run.name for run in found.runs] == (["third"] if abs(value) > 1e100 else ["first", "second", "third"])
         said[value] = [error.message.replace(f"{runs}/", "") for error in found.errors]
         # A measure of one's own is computed each time.
@@ -359,7 +359,7 @@ def test_a_run_that_is_known_by_its_bytes_is_not_scored_again(runs: Path) -> Non
     scored: list[int] = []  # after each file
 
     def again() -> Board:
-        return board(QRELS, runs, cache=cache_in(runs), after=lambda: scored.append(1))
+        return board(QRELS, runs, cache=runs / CACHE_NAME, after=lambda: scored.append(1))
 
     first, inode, second = again(), (runs / CACHE_NAME).stat().st_ino, again()
     assert (first.scored, second.scored, len(scored)) == (3, 0, 3)
@@ -371,17 +371,17 @@ def test_a_run_that_is_known_by_its_bytes_is_not_scored_again(runs: Path) -> Non
 
 
 def test_only_a_run_that_changed_is_scored_again_and_what_it_had_before_is_forgotten(runs: Path) -> None:
-    board(QRELS, runs, "RR", cache=cache_in(runs))
+    board(QRELS, runs, "RR", cache=runs / CACHE_NAME)
     (runs / "c.txt").write_text(THIRD + "3 Q0 d 1 1 third\n")
-    found = board(QRELS, runs, "RR", cache=cache_in(runs))
+    found = board(QRELS, runs, "RR", cache=runs / CACHE_NAME)
     assert (found.scored, by_name(found)["third"].means) == (1, (2 / 3,))
     (runs / "a.txt").write_text(FIRST + "3 Q0 y 3 0.5 first\n")
-    board(QRELS, runs / "a.txt", "RR", cache=cache_in(runs))
+    board(QRELS, runs / "a.txt", "RR", cache=runs / CACHE_NAME)
     assert len(kept(runs / CACHE_NAME)["runs"]) == 3
 
 
 def test_another_question_is_computed_anew(runs: Path) -> None:
-    board(QRELS, runs, "RR", cache=cache_in(runs))
+    board(QRELS, runs, "RR", cache=runs / CACHE_NAME)
     for options in (
         {"measures": ["RR", "P@1"]},
         {"level": 2},
@@ -391,23 +391,22 @@ def test_another_question_is_computed_anew(runs: Path) -> None:
         {"profile": "trec_eval-9"},
         {"qrels": {**QRELS, "3": {"d": 2}}},
     ):
-        found = board(**{"qrels": QRELS, "runs": runs, "measures": "RR", **options}, cache=cache_in(runs))
+        found = board(**{"qrels": QRELS, "runs": runs, "measures": "RR", **options}, cache=runs / CACHE_NAME)
         assert (found.scored, [note for note in found.notes if "cache" in note]) == (3, []), options
 
 
 def test_runs_that_are_not_asked_for_stay_known_while_their_files_are_there(runs: Path) -> None:
-    board(QRELS, runs, "RR", cache=cache_in(runs))
+    board(QRELS, runs, "RR", cache=runs / CACHE_NAME)
     (runs / "c.txt").unlink()
-    board(QRELS, runs / "a.txt", "RR", cache=cache_in(runs))
+    board(QRELS, runs / "a.txt", "RR", cache=runs / CACHE_NAME)
     assert [each["file"] for each in kept(runs / CACHE_NAME)["runs"].values()] == ["a.txt", "b.txt"]
-    assert board(QRELS, runs, "RR", cache=cache_in(runs)).scored == 0
+    assert board(QRELS, runs, "RR", cache=runs / CACHE_NAME).scored == 0
 
 
 def test_a_cache_stands_in_the_folder_of_the_runs_where_there_is_one(
     runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cache_in(runs) == cache_in([runs]) == f"{runs}/{CACHE_NAME}"
-    assert cache_in([runs, runs]) is cache_in(runs / "a.txt") is cache_in([]) is cache_in("*.txt") is None
+    assert cache_beside([str(runs)]) == f"{runs}/{CACHE_NAME}"
     monkeypatch.chdir(runs)
     for given, beside in {
         "a.txt b.txt": f"./{CACHE_NAME}",
@@ -422,7 +421,7 @@ def test_a_cache_stands_in_the_folder_of_the_runs_where_there_is_one(
 
 @pytest.mark.parametrize("compressed", [True, False])
 def test_no_damage_to_a_cache_stops_a_board_or_passes_for_other_values(runs: Path, compressed: bool) -> None:
-    board(QRELS, runs, "RR", cache=cache_in(runs))
+    board(QRELS, runs, "RR", cache=runs / CACHE_NAME)
     path, rng = runs / CACHE_NAME, random.Random(5)
     whole, key = path.read_bytes(), kept(path)["key"]
     expected = read_cache(str(path), key, [(0.0, 1.0)]).entries
@@ -467,7 +466,7 @@ def test_a_file_that_changes_while_it_is_scored_is_named_and_not_kept(
         return opening(evaluator, run)
 
     monkeypatch.setattr(te.Evaluator, "open", and_somebody_writes)
-    found = board(QRELS, runs, "RR", cache=cache_in(runs), threads=1)
+    found = board(QRELS, runs, "RR", cache=runs / CACHE_NAME, threads=1)
     (error,) = found.errors
     assert error.message.startswith(f"{runs}/b.txt: the file changed while it was read.")
     assert len(kept(runs / CACHE_NAME)["runs"]) == 2
@@ -480,7 +479,7 @@ def test_boards_that_are_made_at_once_leave_a_whole_cache(runs: Path) -> None:
     def make(measure: str) -> None:
         try:
             for _ in range(5):
-                assert len(board(QRELS, runs, measure, cache=cache_in(runs), threads=1).runs) == 3
+                assert len(board(QRELS, runs, measure, cache=runs / CACHE_NAME, threads=1).runs) == 3
         except Exception as error:  # noqa: BLE001 - told below, in the test's own thread
             failures.append(error)
 

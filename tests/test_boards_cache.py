@@ -22,7 +22,7 @@ from syrupy.assertion import SnapshotAssertion
 from treceval_py.boards import board as board_module
 from treceval_py.boards import cache as cache_module
 from treceval_py.boards.board import Board, board
-from treceval_py.boards.cache import CACHE_NAME, cache_in
+from treceval_py.boards.cache import CACHE_NAME
 from treceval_py.boards.over import board_over
 from treceval_py.io.gzipped import Gzip
 from treceval_py.rendering import text_of
@@ -52,7 +52,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def made(**options: Any) -> Board:
-    return board(QRELS, "runs", ["map", "num_rel_ret"], cache=cache_in("runs"), threads=1, **options)
+    return board(QRELS, "runs", ["map", "num_rel_ret"], cache=f"runs/{CACHE_NAME}", threads=1, **options)
 
 
 def printed(found: Board) -> str:
@@ -228,7 +228,7 @@ def test_a_link_that_comes_while_runs_are_scored_is_not_followed_and_of_a_hard_o
     # A folder of runs that is a link has its cache where the runs are.
     link.unlink()
     (home / "latest").symlink_to("runs")
-    board(QRELS, "latest", "map", cache=cache_in("latest"))
+    board(QRELS, "latest", "map", cache=f"latest/{CACHE_NAME}")
     assert link.is_file()
 
 

@@ -40,7 +40,7 @@ from treceval_py.reporting import report_payload, write_report
 from treceval_py.reporting.curves import Curves, basis_of, curves_of
 from treceval_py.reporting.documents import Rankings
 from treceval_py.reporting.page import SCRIPTS, page
-from treceval_py.reporting.robustness import notes_of, unjudged_shares
+from treceval_py.reporting.robustness import about_left_out, notes_of, unjudged_shares
 from treceval_py.scoring import Signature
 from treceval_py.scoring.conventions import Conventions
 
@@ -798,8 +798,8 @@ def test_missing_queries_are_reported_once_for_all_runs_that_lack_them(snapshot:
     found = {name: notes_of(made, QRELS.qids, [run.qids for run in runs]) for name, (made, runs) in MISSING.items()}
     assert [len(each) for each in found.values()] == [1, 0, 1, 1, 1, 1, 1, 2, 1]
     one, two = measured("map", left_out=("3",)), measured("P_5", left_out=("3", "4", "5", "6"))
-    found["in saved results"] = notes_of(comparison(one, two, measured("P_10")), None, None)
-    found["in saved results, of all measures"] = notes_of(comparison(one, one._replace(measure="P_5")), None, None)
+    found["in saved results"] = list(about_left_out(comparison(one, two, measured("P_10"))))
+    found["in saved results, of all measures"] = list(about_left_out(comparison(one, one._replace(measure="P_5"))))
     assert table({name: " | ".join(lines) for name, lines in found.items()}) == snapshot
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from treceval_py._types import FloatArray
 from treceval_py.boards.cache import Cached, Entry, is_within, path_in_cache, read_cache, still_there, write_cache
 from treceval_py.boards.groups import BoardGroup, board_groups
 from treceval_py.boards.intervals import ranges_of, rounded, shared_ranks
@@ -344,15 +343,15 @@ def board(
     known, about, scored = known_runs(scorer, files, cache, threads, after)
     judged_by = [qrels] if isinstance(qrels, (str, os.PathLike)) else []
     notes += about
+    names = None
     if pseudonyms is None:
         notes += passed_over(_paths(runs), without=[*skipped, *judged_by])
-    settings = settings._replace(profile=scorer.profile.name, complete=bool(scorer.scoring.complete))
-    names = None
-    if pseudonyms is not None:
+    else:
         known, names = _disguised(known, pseudonyms, by)
         by = "file"
         if left := len(known.errors):
             notes.append(f"{left} {'file' if left == 1 else 'files'} could not be scored.")
+    settings = settings._replace(profile=scorer.profile.name)
     ranking = _ranked(scorer, known, settings, by, notes, scored, by_group, threads)
     if names is not None:
         rows = tuple(run._replace(file="", digest="") for run in ranking.runs)
@@ -685,9 +684,11 @@ def _ranked(
             for measure, column in zip(scorer.measures, columns, strict=True)
         ]
     )
-    low, high = _intervals(scorer.measures[0], columns[0], settings)
-    critical, groups = _groups(columns[0], settings, threads)
     values = columns[0].values
+    low, high = mean_interval(values, settings.confidence, columns[0].bounds)
+    # The interval of a sum is that of the mean times the number of queries.
+    scale = values.shape[1] if scorer.measures[0].family.average is SUM else 1
+    critical, groups = _groups(columns[0], settings, threads)
     ranges = ranges_of(values, settings.confidence, draws=settings.resamples, seed=settings.seed)
     warnings = _warnings(known, called)
     order = sorted(range(len(called)), key=lambda run: (-rounded(means[0, run]), encode(called[run])))
@@ -699,8 +700,8 @@ def _ranked(
             base_name(known.files[run]),
             known.entries[run].tag,
             tuple(means[:, run].tolist()),
-            float(low[run]),
-            float(high[run]),
+            float(low[run] * scale),
+            float(high[run] * scale),
             groups[run],
             math.nan if (judged := known.entries[run].judged) is None else judged,
             known.entries[run].tied,
@@ -733,13 +734,6 @@ def scored_runs(known: Known, measures: tuple[str, ...], names: Sequence[str]) -
         Scored(name, file, entry.tag, measures, entry.qids, entry.values, (None,) * len(measures), entry.missing)
         for name, file, entry in zip(names, known.files, known.entries, strict=True)
     ]
-
-
-def _intervals(measure: Measure, column: Aligned, settings: BoardSettings) -> tuple[FloatArray, FloatArray]:
-    """Return the intervals of the runs' averages; of a sum, those of the mean times the number of queries."""
-    low, high = mean_interval(column.values, settings.confidence, column.bounds)
-    scale = len(column.qids) if measure.family.average is SUM else 1
-    return low * scale, high * scale
 
 
 def _groups(column: Aligned, settings: BoardSettings, threads: int | None) -> tuple[float, tuple[str, ...]]:

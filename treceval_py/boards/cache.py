@@ -95,14 +95,6 @@ class Cached(NamedTuple):
     writable: bool = True
 
 
-def cache_in(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> str | None:
-    """Return the path of the cache for a folder of runs; None if runs are not given as one folder."""
-    paths = [runs] if isinstance(runs, (str, os.PathLike)) else runs
-    if len(paths) != 1 or not os.path.isdir(paths[0]):
-        return None
-    return os.path.join(os.fspath(paths[0]), CACHE_NAME)
-
-
 def cache_beside(runs: Sequence[str], within: str | None = None) -> str | None:
     """Return the path of the cache: in the common folder of the runs; None if they are in several folders.
 
@@ -122,7 +114,7 @@ def cache_beside(runs: Sequence[str], within: str | None = None) -> str | None:
     ((real, folder),) = folders.items()
     if within is not None and os.path.commonpath([real, os.path.realpath(within)]) != os.path.realpath(within):
         return None
-    return cache_in(folder)
+    return os.path.join(folder, CACHE_NAME) if os.path.isdir(folder) else None
 
 
 def read_cache(path: str, key: Sequence[str], bounds: Sequence[Bounds]) -> Cached:

@@ -261,9 +261,6 @@ def separated(means: FloatArray, errors: FloatArray, alpha: float = 0.05) -> Sep
         such difference of all pairs over the draws. Neighbours are chosen by the order that was measured, so the family
         is all pairs, not the neighbours alone.
     """
-    runs = len(means)
-    if runs < 2:
-        return Separation(np.zeros((runs, runs), dtype=bool), float("nan"))
     covariance = errors.T @ errors / len(errors)
     variances = np.diagonal(covariance)
     variance = variances[:, None] + variances[None, :] - 2 * covariance
@@ -271,7 +268,7 @@ def separated(means: FloatArray, errors: FloatArray, alpha: float = 0.05) -> Sep
     usable = variance > EXACT * variances.max()  # 0 if no draw differs: then every difference is certain
     deviation = np.sqrt(np.where(usable, variance, np.inf))
     largest = np.empty(len(errors))
-    step = max(1, AT_ONCE // (runs * runs))
+    step = max(1, AT_ONCE // len(means) ** 2)
     for start in range(0, len(errors), step):
         block = errors[start : start + step]
         largest[start : start + step] = np.abs((block[:, :, None] - block[:, None, :]) / deviation).max(axis=(1, 2))

@@ -279,8 +279,11 @@ def board_over(
     if isinstance(collections, Mapping):
         label = _label(measures)
         tables = [_given(name, runs, label) for name, runs in collections.items()]
+    elif not isinstance(collections, (str, os.PathLike)):
+        misuse = f"collections must be a folder, a TOML file or a mapping, not {shown(collections)}"
+        raise EvaluationError(misuse, "Give values by collection, run and query.")
     else:
-        meant = _meant(collections)
+        meant = found_in(collections) if os.path.isdir(collections) else listed_in(collections)
         notes += meant.notes
         usual = Scoring(measures).beside(scoring)
         skipped = [os.fspath(path) for path in without]
@@ -290,13 +293,6 @@ def board_over(
     if not tables:
         raise EvaluationError("there is no collection", "Give at least one.")
     return _ranked(tables, settings, resampled, notes)
-
-
-def _meant(given: str | os.PathLike[str]) -> Collections:
-    if not isinstance(given, (str, os.PathLike)):
-        misuse = f"collections must be a folder, a TOML file or a mapping, not {shown(given)}"
-        raise EvaluationError(misuse, "Give values by collection, run and query.")
-    return found_in(given) if os.path.isdir(given) else listed_in(given)
 
 
 def _label(measures: object) -> str:

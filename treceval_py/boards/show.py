@@ -88,12 +88,14 @@ def _table(board: Board, style: Style) -> Table:
         *ranks_for_programs([run.ranks for run in runs]),
     )
     marked = any(column.best for column in columns)
+    pairs = zip(_headings(board), board.signatures, strict=True)
+    made = [f"{measure}: {signature.short}" for measure, signature in pairs if runs]
     return Table(
         columns,
         "runs",
         heading=f"Runs ranked by {_headings(board)[0]}",
         notes=tuple(sentences(board)),
-        made=_signatures(board),
+        made=(*made, f"treceval_py {board.version}"),
         caption=(*(["Bold: highest mean."] if marked else []), *sentences(board)),
         best="highest mean" if marked else "",
         naming=3 if ranked.people else 2,
@@ -181,13 +183,6 @@ def sentences(board: Board) -> list[str]:
 def _errors(board: Board) -> list[tuple[str, str]]:
     """Return the files that could not be scored and why, unless names are hidden."""
     return [] if board.pseudonyms is not None else named_errors(board.errors)
-
-
-def _signatures(board: Board) -> tuple[str, ...]:
-    """Describe how each value was computed, and with what."""
-    pairs = zip(_headings(board), board.signatures, strict=True)
-    lines = [f"{measure}: {signature.short}" for measure, signature in pairs if board.runs]
-    return (*lines, f"treceval_py {board.version}")
 
 
 def _made(board: Board, style: Style) -> Made:

@@ -45,8 +45,6 @@ PASS, WORSE, CANNOT_TELL = "pass", "worse", "cannot tell"
 STATUS: Mapping[str, int] = MappingProxyType({PASS: 0, WORSE: 3, CANNOT_TELL: 4})
 """The exit status of the command for each outcome."""
 
-DEFAULT_MARGIN = "0.01"
-
 
 class Margin(NamedTuple):
     """How much lower a candidate may be.
@@ -65,6 +63,8 @@ class Margin(NamedTuple):
     def __str__(self) -> str:
         return f"{100 * self.size:.12g} %" if self.relative else f"{self.size:.12g}"
 
+
+DEFAULT_MARGIN = Margin(0.01)
 
 AnyMargin: TypeAlias = "float | str | Margin"
 """A margin: 0.01, or "5%" of the baseline's mean."""
@@ -332,10 +332,8 @@ def gate(
     settings = gate_settings(margin, floors, alpha, power)
     given = [baseline, candidate]
     scoring, reading = settled(measures, options)
-    gathered = gather(
-        given, qrels, scoring_for(scoring, settings, saved=any(map(_is_scored, given))), reading, force=force
-    )
-    return gate_gathered(gathered, settings, force=force)
+    scoring = scoring_for(scoring, settings, saved=any(map(_is_scored, given)))
+    return gate_gathered(gather(given, qrels, scoring, reading, force=force), settings, force=force)
 
 
 def scoring_for(options: Scoring, settings: GateSettings, *, saved: bool) -> Scoring:
@@ -424,10 +422,7 @@ def gate_gathered(gathered: Gathered, settings: GateSettings, *, force: bool = F
         _check_queries(column, runs)
     names = [column.measure for column in columns]
     margins, floors = _by_measure("margin", settings.margins, names), _by_measure("floor", settings.floors, names)
-    limits = [
-        margins.get(name, settings.margin or (None if name in floors else read_margin(DEFAULT_MARGIN)))
-        for name in names
-    ]
+    limits = [margins.get(name, settings.margin or (None if name in floors else DEFAULT_MARGIN)) for name in names]
     decisions = tuple(
         decision._replace(mean_name=gathered.headings.get(decision.measure, ""))
         for decision in decide(columns, limits, [floors.get(name, math.nan) for name in names], settings)
@@ -487,13 +482,12 @@ def _about_missing(runs: Sequence[Scored]) -> list[str]:
 
 def _about_margins(columns: Sequence[Aligned], limits: Sequence[Margin | None]) -> list[str]:
     """Say where a margin in units of the measure means little, as that of a measure with values above 1 may."""
-    default = read_margin(DEFAULT_MARGIN)
     large = [
         column.measure
         for column, limit in zip(columns, limits, strict=True)
-        if limit == default and np.abs(column.values).max() > 1 + SAME
+        if limit == DEFAULT_MARGIN and np.abs(column.values).max() > 1 + SAME
     ]
-    said = [f"{', '.join(large)} may be above 1: is a margin of {default} meant?"] if large else []
+    said = [f"{', '.join(large)} may be above 1: is a margin of {DEFAULT_MARGIN} meant?"] if large else []
     for column, limit in zip(columns, limits, strict=True):
         mean = float(column.values[0].mean())
         if limit is not None and not limit.relative and 0 < mean <= limit.size:
@@ -559,12 +553,14 @@ def _tested(column: Aligned, margin: Margin | None, floor: float, settings: Gate
         )  # fmt: skip
     statistic = mean / deviation * math.sqrt(queries)
     reach = -float(special.stdtrit(queries - 1, settings.alpha)) * deviation / math.sqrt(queries)
+    critical = -special.stdtrit(queries - 1, np.array([settings.alpha / tested]))
+    mean_with_power = max(0.0, float(noncentrality(critical, queries - 1, settings.power)[0]) / math.sqrt(queries))
     return decision._replace(
         low=max(mean - reach - room, of_differences(column.bounds)[0]),
         p=float(special.stdtr(queries - 1, -statistic)),
         p_worse=float(special.stdtr(queries - 1, statistic)),
         power=float(one_sided_power(np.array([room / deviation]), np.array([queries]), alpha=settings.alpha)[0]),
-        drop=room + deviation * _found_with(queries, settings.alpha / tested, settings.power),
+        drop=room + deviation * mean_with_power,
         needed=_needed(room / deviation, settings.alpha, settings.power),
         needed_as_seen=_needed(abs(mean) / deviation, settings.alpha / (1 if mean > 0 else tested), settings.power),
     )
@@ -575,9 +571,3 @@ def _needed(effect: float, alpha: float, power: float) -> float:
     if effect <= 0:
         return math.inf
     return float(queries_needed(np.array([effect]), alpha=alpha, power=power, sides=1)[0])
-
-
-def _found_with(queries: int, alpha: float, power: float) -> float:
-    """Return the standardised mean that a one-sided test finds with a power."""
-    critical = -special.stdtrit(queries - 1, np.array([alpha]))
-    return max(0.0, float(noncentrality(critical, queries - 1, power)[0]) / math.sqrt(queries))

@@ -10,7 +10,7 @@ from treceval_py.data.ids import encode
 from treceval_py.errors import EvaluationError, InputError
 from treceval_py.grading.adjustments import Adjustment, adjusted, decided
 from treceval_py.grading.claims.claims import Claimed, claimed, shown
-from treceval_py.grading.claims.documents.text import SEPARATED, content_of, decoded, lines_of, records
+from treceval_py.grading.claims.documents.text import SEPARATED, SEPARATORS, content_of, decoded, lines_of, records
 from treceval_py.grading.claims.naming import is_name
 from treceval_py.grading.grades import Entry, Grades, days_late, marks_of, penalised
 from treceval_py.grading.intake.folders import close_kept
@@ -22,8 +22,6 @@ from treceval_py.grading.processes import Job, Setup, graded_by_processes
 from treceval_py.grading.records import MISSING, FileRead, Graded
 from treceval_py.grading.rules import DEFAULT_RULES, Rules, Task, fingerprint
 from treceval_py.version import __version__
-
-_SEPARATORS = "\t;,|"
 
 
 def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
@@ -52,7 +50,7 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
     file = os.fspath(path)
     lines = lines_of(decoded(content_of(file)))
     first = next((at for at, line in enumerate(lines) if line.strip() and not SEPARATED.fullmatch(line)), len(lines))
-    separator = max(_SEPARATORS, key=lines[first].count) if first < len(lines) else ","
+    separator = max(SEPARATORS, key=lines[first].count) if first < len(lines) else ","
     rows = records(lines, first, separator, file)
     _, written = next(rows, (0, []))
     titles = [title.strip("\ufeff |").strip() for title in written]

@@ -22,7 +22,7 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -118,10 +118,17 @@ def forget(folder: str, keep: set[str]) -> None:
 
 def remove(path: str) -> None:
     """Remove a file or a link; raises like `forget`."""
-    try:
+    with refusing(path, "cannot be removed"):
         os.unlink(path)
+
+
+@contextlib.contextmanager
+def refusing(path: str, fault: str) -> Iterator[None]:
+    """Raise an `OutputError` about a file or folder instead of an `OSError`."""
+    try:
+        yield
     except OSError as error:
-        raise OutputError(f"cannot be removed: {error.strerror or error}", file=path) from None
+        raise OutputError(f"{fault}: {error.strerror or error}", file=path) from None
 
 
 # --- in a process ---

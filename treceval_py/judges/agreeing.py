@@ -459,7 +459,8 @@ def _pair(labels: _Labels, first: int, second: int, least: int, weights: FloatAr
     shared = int(np.count_nonzero(tables.sum(axis=(1, 2))))
     kappa, linear, quadratic = (_estimate(weighted_kappa(drawn, grades, each), confidence, shared) for each in WEIGHTS)
     relevant = grades >= least
-    binary = _binary(drawn, relevant)
+    sides = (~relevant, relevant)
+    binary = np.stack([np.stack([drawn[:, a][:, :, b].sum(axis=(1, 2)) for b in sides], -1) for a in sides], -2)
     kappa_binary = _estimate(weighted_kappa(binary, np.array([0.0, 1.0])), confidence, shared)
     whole = tables.sum(axis=0)
     either = whole[relevant].sum() + whole[:, relevant].sum() - whole[np.ix_(relevant, relevant)].sum()
@@ -479,11 +480,6 @@ def _pair(labels: _Labels, first: int, second: int, least: int, weights: FloatAr
         whole.astype(np.int64),
         tuple(_by_query(labels, tables, only, grades)),
     )
-
-
-def _binary(tables: FloatArray, relevant: Any) -> FloatArray:
-    sides = (~relevant, relevant)
-    return np.stack([np.stack([tables[:, a][:, :, b].sum(axis=(1, 2)) for b in sides], -1) for a in sides], -2)
 
 
 def _by_query(labels: _Labels, tables: FloatArray, only: Sequence[Any], grades: FloatArray) -> list[QueryAgreement]:
@@ -539,11 +535,10 @@ def _common(tables: Sequence[Qrels], labels: _Labels) -> list[Qrels]:
         by_all[qid] = set.intersection(*judged)
     if not any(by_all.values()):
         raise EvaluationError("no document was judged by all judges", "Remove common (--common).")
-    kept = [
-        {q: {d: grade for d, grade in table[q].items() if d in docids} for q, docids in by_all.items() if docids}
+    return [
+        Qrels({q: {d: grade for d, grade in table[q].items() if d in docids} for q, docids in by_all.items() if docids})
         for table in tables
     ]
-    return [Qrels(judgments) for judgments in kept]
 
 
 def _aligned(runs: Sequence[Any], judge: str) -> list[Aligned]:

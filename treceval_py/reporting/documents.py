@@ -263,7 +263,9 @@ class Rankings:
         relevant: list[list[int] | None] = [None] * len(self.runs)
         rows, columns = number[lists].tolist(), ranks[:, np.concatenate([named, unnamed])].tolist()
         for run, numbers, places in zip(runs, rows, columns, strict=True):
-            top[run], relevant[run] = _ended(numbers), places
+            while numbers and numbers[-1] < 0:  # the ranks after the last document
+                numbers.pop()
+            top[run], relevant[run] = numbers, places
         return {
             "d": [json_safe(decode(docid)) for docid in ids],
             "g": [max(labels.get(docid, -1), -1) for docid in ids],
@@ -272,13 +274,6 @@ class Rankings:
             "r": relevant,
             "n": [int(run.judged.num_ret[row]) for run in self.runs],
         }
-
-
-def _ended(row: list[int]) -> list[int]:
-    """Remove the ranks after the last document."""
-    while row and row[-1] < 0:
-        row.pop()
-    return row
 
 
 def chosen_documents(

@@ -53,9 +53,10 @@ def page(payload: Mapping[str, Any]) -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = _number
-    body = environment.from_string(_read("template.html")).render(
-        report=payload, order=_order(payload), data=_packed(payload)
-    )
+    # The runs by the first measure, best first, as ordered by the script.
+    means, names = payload["measures"][0]["means"], [run["name"] for run in payload["runs"]]
+    order = sorted(range(len(means)), key=lambda run: (means[run] is None, -(means[run] or 0), names[run]))
+    body = environment.from_string(_read("template.html")).render(report=payload, order=order, data=_packed(payload))
     return whole_page(payload["title"], body, (_read(LIBRARY), _script()))
 
 
@@ -129,13 +130,6 @@ def _packed(payload: Mapping[str, Any]) -> str:
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # No time in the header: the same data give the same page. A lone surrogate becomes a question mark.
     return b64encode(gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)).decode()
-
-
-def _order(payload: Mapping[str, Any]) -> list[int]:
-    """Return the runs by the first measure, best first, as ordered by the script."""
-    means = payload["measures"][0]["means"]
-    names = [run["name"] for run in payload["runs"]]
-    return sorted(range(len(means)), key=lambda run: (means[run] is None, -(means[run] or 0), names[run]))
 
 
 def _number(value: float | None) -> str:

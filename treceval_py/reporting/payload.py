@@ -25,7 +25,7 @@ from treceval_py.rendering.envelope import json_safe, plain
 from treceval_py.reporting.curves import basis_of, curves_of
 from treceval_py.reporting.documents import MANY, Passages, Rankings, chosen_documents
 from treceval_py.reporting.overlap import overlap_of
-from treceval_py.reporting.robustness import FIRST, Range, notes_of, unjudged_shares
+from treceval_py.reporting.robustness import FIRST, Range, about_left_out, notes_of, unjudged_shares
 from treceval_py.reporting.sums import sum_of
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments, load_run
 from treceval_py.scoring.profiles import PROFILES
@@ -364,7 +364,7 @@ def _baseline(comparison: Comparison, wanted: str | int | None) -> int | None:
 
 def _missing(comparison: Comparison, rankings: Rankings | None) -> list[str]:
     if rankings is None:
-        return notes_of(comparison, None, None)
+        return list(about_left_out(comparison))
     said = notes_of(comparison, rankings.qids, [run.qids for run in rankings.runs])
     if len(rankings.runs) > MANY:
         said.append(f"Ranges over labels of unjudged documents are computed for up to {MANY} runs.")
@@ -518,10 +518,10 @@ def _reproduce(comparison: Comparison, rankings: Rankings | None, command: str) 
     commands = [command] if command else []
     signatures = [measure.signature for measure in comparison.measures if measure.signature is not None]
     files = [comparison.judgments_name, *comparison.files]
-    # Data from Python or a pipe have names such as <run>, and saved results are not scored again.
-    if rankings is None or len(signatures) < len(comparison.measures) or not all(map(_is_file, files)):
-        return commands
-    if any(measure.left_out for measure in comparison.measures):
+    scored = rankings is not None and len(signatures) == len(comparison.measures)  # saved results are not scored again
+    # Data from Python or a pipe have names such as <run>.
+    from_files = all(name not in ("", "-") and not name.startswith("<") for name in files)
+    if not (scored and from_files) or any(measure.left_out for measure in comparison.measures):
         return commands
     # A measure may have been requested twice.
     by_measure = {concise(signature.measure).notation: signature for signature in signatures}
@@ -529,7 +529,3 @@ def _reproduce(comparison: Comparison, rankings: Rankings | None, command: str) 
     written = [each.short if each.profile in PROFILES else each.long for each in by_measure.values()]
     options = [part for signature in written for part in ("--repeat", signature)]
     return [*commands, shlex.join(["treceval", *options, *(f"./{f}" if f.startswith("-") else f for f in files)])]
-
-
-def _is_file(name: str) -> bool:
-    return bool(name) and name != "-" and not name.startswith("<")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -86,26 +86,23 @@ def unjudged_shares(judged: JudgedRun, ranks: int) -> FloatArray:
     return shares
 
 
-def notes_of(comparison: Comparison, judged: Iterable[str] | None, runs: Sequence[Collection[str]] | None) -> list[str]:
+def notes_of(comparison: Comparison, judged: Sequence[str], runs: Sequence[Collection[str]]) -> list[str]:
     """Return notes for readers on missing queries, one or two sentences each.
 
     Parameters
     ----------
     comparison : Comparison
         The comparison.
-    judged : iterable of str or None
+    judged : sequence of str
         The judged queries.
-    runs : sequence of iterable of str or None, length S
-        The queries of each run, in the order of the comparison. Without them, only omitted queries are reported.
+    runs : sequence of iterable of str, length S
+        The queries of each run, in the order of the comparison.
     """
-    if judged is None or runs is None:
-        return list(_left_out(comparison))
     by_text: dict[str, list[str]] = {}
-    every = list(judged)
     for name, qids in zip(comparison.runs, runs, strict=True):
-        missing = missing_queries(every, tuple(qids))
+        missing = missing_queries(judged, tuple(qids))
         if missing:
-            by_text.setdefault(_about_missing(missing, len(every), comparison), []).append(name)
+            by_text.setdefault(_about_missing(missing, len(judged), comparison), []).append(name)
     return [f"{_named(names)}: {text}" for text, names in by_text.items()]
 
 
@@ -129,7 +126,7 @@ def _about_missing(missing: Sequence[str], judged: int, comparison: Comparison) 
     return f"{lacks}. As if nothing had been retrieved count {'; '.join(parts)}; others are left out for all runs."
 
 
-def _left_out(comparison: Comparison) -> Iterator[str]:
+def about_left_out(comparison: Comparison) -> Iterator[str]:
     """Return notes on queries that some runs lack, if the runs are unknown."""
     by_queries: dict[tuple[str, ...], list[str]] = {}
     for measure in comparison.measures:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from importlib.util import find_spec
 from typing import Any
@@ -18,7 +18,7 @@ from treceval_py.grading.outputs.feedback import feedback
 from treceval_py.grading.outputs.gradebook import class_table, csv_of, graded_json, sheets_of, shown, workbook
 from treceval_py.grading.outputs.imports import PLATFORMS
 from treceval_py.grading.outputs.pages import overview
-from treceval_py.grading.processes import remove
+from treceval_py.grading.processes import refusing, remove
 from treceval_py.grading.records import KEPT, MANIFEST
 from treceval_py.io.target import written_whole
 
@@ -205,7 +205,7 @@ def write_files(target: str, made: Mapping[str, bytes]) -> None:
     """Write files, apart from those that were edited since grading wrote them, and remove others that it wrote."""
     known, by_hand = _manifest(target), edited(target)
     written = {name: sha256(data).hexdigest() for name, data in made.items() if name not in by_hand}
-    with _refusing(folder := os.path.join(target, FEEDBACK), "cannot be made"):
+    with refusing(folder := os.path.join(target, FEEDBACK), "cannot be made"):
         os.makedirs(folder, exist_ok=True)
     # If this grading is killed now, the next one recognises both contents as its own.
     _write_manifest(target, {**known, **{name: (*known.get(name, ()), digest) for name, digest in written.items()}})
@@ -218,16 +218,8 @@ def write_files(target: str, made: Mapping[str, bytes]) -> None:
     _write_manifest(target, {name: known[name] for name in by_hand} | {name: (own,) for name, own in written.items()})
 
 
-@contextmanager
-def _refusing(path: str, what: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"{what}: {error.strerror or error}", file=path) from None
-
-
 def _read(path: str) -> bytes:
-    with _refusing(path, "cannot be read"), open(path, "rb") as stream:
+    with refusing(path, "cannot be read"), open(path, "rb") as stream:
         return stream.read()
 
 

@@ -38,7 +38,7 @@ def read_text(text: str, blocks: Blocks, place: str = ":{}") -> None:
         blocks.line(place.format(number), line)
 
 
-_SEPARATORS = "\t;,|"
+SEPARATORS = "\t;,|"
 
 
 def read_delimited(text: str, blocks: Blocks) -> None:
@@ -46,7 +46,7 @@ def read_delimited(text: str, blocks: Blocks) -> None:
     lines = lines_of(text)
     first = 1 if lines and SEPARATED.fullmatch(lines[0]) else 0
     beginning = lines[first : first + 100]
-    separator = max(_SEPARATORS, key=lambda mark: sum(mark in line for line in beginning))
+    separator = max(SEPARATORS, key=lambda mark: sum(mark in line for line in beginning))
     if not any(separator in line for line in beginning):
         read_text(text, blocks)
         return
