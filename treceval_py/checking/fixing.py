@@ -291,18 +291,14 @@ def _row(line: int, fields: list[bytes], kind: Kind) -> _Row:
     if kind.score is not None:
         return _Row(line, docid, _score(fields[kind.score]), rank)
     if kind.rel is not None:  # in some judgments the second field is a subtopic
-        return _Row(line, docid, (fields[1], _or_text(fields[kind.rel])), None)
+        label = _whole_number(fields[kind.rel])
+        return _Row(line, docid, (fields[1], fields[kind.rel] if label is None else label), None)
     return _Row(line, docid, fields[-1] if rank is None else rank, rank)
 
 
 def _whole_number(text: bytes) -> int | None:
     number = whole_number(text)
     return number if number is not None and abs(number) < 10**18 else None  # leaves room for raising a rank
-
-
-def _or_text(text: bytes) -> int | bytes:
-    number = _whole_number(text)
-    return text if number is None else number
 
 
 def _score(text: bytes) -> float | bytes:
