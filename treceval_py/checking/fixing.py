@@ -20,7 +20,7 @@ from treceval_py._types import AnyArray, IntArray, Source
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.reading import Chunk, chunks, without_data
 from treceval_py.checking.rows import is_plain, span_of
-from treceval_py.checking.scattered import NO_CODE, Codes, lines_of
+from treceval_py.checking.scattered import NO_CODE, PART_SIZE, Codes, lines_of
 from treceval_py.checking.tidying import Tally, tidied
 from treceval_py.data.columns import QRELS, RUN
 from treceval_py.data.ids import repeated
@@ -32,9 +32,6 @@ from treceval_py.io.source import BYTE_ORDER_MARK, kept, name_of
 
 _BEGINNING = re.compile(rb"(?:[\t\n\v\f\r ]|\xef\xbb\xbf)*")
 """White space and byte-order marks; the text after them comes first once blank lines are removed."""
-
-PART_SIZE = 1 << 24
-"""Approximate number of bytes of text of scattered queries that are processed in one reading."""
 
 DROPPED = -(2**63)
 """Replaces the new rank of a line that is removed."""
