@@ -20,7 +20,7 @@ from treceval_py._types import AnyArray, IntArray, Source
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.reading import Chunk, chunks, without_data
 from treceval_py.checking.rows import is_plain, span_of
-from treceval_py.checking.scattered import NO_CODE, Codes, lines_of
+from treceval_py.checking.scattered import NO_CODE, PART_SIZE, Codes, lines_of
 from treceval_py.checking.tidying import Tally, tidied
 from treceval_py.data.columns import QRELS, RUN
 from treceval_py.data.ids import repeated
@@ -32,9 +32,6 @@ from treceval_py.io.source import BYTE_ORDER_MARK, kept, name_of
 
 _BEGINNING = re.compile(rb"(?:[\t\n\v\f\r ]|\xef\xbb\xbf)*")
 """White space and byte-order marks; the text after them comes first once blank lines are removed."""
-
-PART_SIZE = 1 << 24
-"""Approximate number of bytes of text of scattered queries that are processed in one reading."""
 
 DROPPED = -(2**63)
 """Replaces the new rank of a line that is removed."""
@@ -291,18 +288,14 @@ def _row(line: int, fields: list[bytes], kind: Kind) -> _Row:
     if kind.score is not None:
         return _Row(line, docid, _score(fields[kind.score]), rank)
     if kind.rel is not None:  # in some judgments the second field is a subtopic
-        return _Row(line, docid, (fields[1], _or_text(fields[kind.rel])), None)
+        label = _whole_number(fields[kind.rel])
+        return _Row(line, docid, (fields[1], fields[kind.rel] if label is None else label), None)
     return _Row(line, docid, fields[-1] if rank is None else rank, rank)
 
 
 def _whole_number(text: bytes) -> int | None:
     number = whole_number(text)
     return number if number is not None and abs(number) < 10**18 else None  # leaves room for raising a rank
-
-
-def _or_text(text: bytes) -> int | bytes:
-    number = _whole_number(text)
-    return text if number is None else number
 
 
 def _score(text: bytes) -> float | bytes:

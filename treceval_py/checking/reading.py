@@ -204,12 +204,14 @@ class _Bytes:
 
     def _look_at_odd(self, text: bytes, rest: bytes, first: int) -> None:
         """Look for rare characters; ``rest`` holds the bytes of the text that are not plain, and so tells which."""
-        decoded = text.decode("utf-8", "surrogateescape")
+        try:
+            decoded = text.decode("utf-8")
+        except UnicodeDecodeError:
+            decoded = text.decode("utf-8", "surrogateescape")
+            self._each(decoded, first, _NOT_UTF_8, "F011", _about_byte)
         if b"\0" in rest:
             line, column, _ = next(_first_of_lines(decoded, first, _NUL))
             self._nuls.take(rest.count(b"\0"), line, column)
-        if not _is_utf_8(text):
-            self._each(decoded, first, _NOT_UTF_8, "F011", _about_byte)
         # Removing the plain bytes can join others, so these searches can find too much, but never too little.
         if _CONTROL_BYTES.search(rest):
             self._each(decoded, first, _CONTROL, "F012", _about_control)
@@ -288,14 +290,6 @@ def _inner_returns(text: bytes, first: int) -> Iterator[tuple[int, int]]:
         place = begun.find(b"\r", len(begun) - len(begun.lstrip()))
         if place >= 0:
             yield line, 1 + len(begun[:place].decode("utf-8", "surrogateescape"))
-
-
-def _is_utf_8(text: bytes) -> bool:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _about_byte(surrogate: str) -> tuple[str, str]:

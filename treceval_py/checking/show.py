@@ -29,20 +29,6 @@ WIDTH = 100
 """Columns of an explanation."""
 
 
-def check_text(files: Sequence[Checked], style: Style) -> str:
-    """Return one line for each finding, and one that counts them.
-
-    Parameters
-    ----------
-    files : sequence of Checked
-        The files, in the order of the output.
-    style : Style
-        A terminal has a width, and perhaps colours.
-    """
-    lines = [_drawn(each, style) for each in _findings(files)]
-    return "".join(f"{line}\n" for line in (*lines, filled(summary(files), style.width)))
-
-
 def document_of(checked: Checked, _: Style) -> Document:
     """Return the findings of a file as a table."""
     return _document([checked])
@@ -142,9 +128,10 @@ CHECK_FORMATS = ("text", *FORMATS, "github", "sarif")
 
 
 def check_output(files: Sequence[Checked], format: str, style: Style) -> str:
-    """Return findings in one of `CHECK_FORMATS`."""
+    """Return findings in one of `CHECK_FORMATS`; as text, a line for each finding and one that counts them."""
     if format == "text":
-        return check_text(files, style)
+        lines = [_drawn(each, style) for each in _findings(files)]
+        return "".join(f"{line}\n" for line in (*lines, filled(summary(files), style.width)))
     if format == "sarif":
         return check_sarif(files)
     return check_github(files) if format == "github" else render(_document(files), format, style)

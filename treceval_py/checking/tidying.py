@@ -138,12 +138,9 @@ def _mended(raw: bytes, line: int, kind: Kind, tally: Tally) -> bytes | None:
         if names_columns(fields):
             tally.add("header", [line])
             return None
-    mended = _with_fields(body, line, kind, tally)
-    if mended is not body:
-        body = mended
-        plain = body if body.isascii() else encode(_ODD.sub(" ", decode(body)))
-        fields = plain.split()
-    odd = plain != body and not layout.fits(len(body.split())) and _is_sound(fields, kind)
+    body = _with_fields(body, line, kind, tally)
+    plain = body if body.isascii() else encode(_ODD.sub(" ", decode(body)))
+    odd = plain != body and not layout.fits(len(body.split())) and _is_sound(plain.split(), kind)
     if odd:
         tally.add("odd", [line])
         body = plain
@@ -157,7 +154,7 @@ def _mended(raw: bytes, line: int, kind: Kind, tally: Tally) -> bytes | None:
 
 
 def _with_fields(body: bytes, line: int, kind: Kind, tally: Tally) -> bytes:
-    """Return a line without quotes around its fields, and with a tag in a run; the same object if it needs neither."""
+    """Return a line without quotes around its fields, and with a tag in a run."""
     if kind.name != "qrels" and is_quoted(body):
         tally.add("quotes", [line])
         body = body.replace(b'"', b"").replace(b"'", b"")

@@ -179,7 +179,7 @@ def _with_moved(
                 file=table.name,
             )
     apart = mine.arithmetic.apart and others.arithmetic.apart
-    labels = qrels[difference.qid]
+    labels = {docid: label for docid, label in qrels[difference.qid].items() if label >= 0}
     moved = _contributed(mine, others, labels) if apart else _ranked_otherwise(mine, others, labels)
     rest = math.fsum(document.delta for document in moved[count:])
     return difference._replace(
@@ -216,9 +216,5 @@ def _ranked_otherwise(mine: Dissection, others: Dissection, labels: Mapping[str,
 def _both(mine: Dissection, others: Dissection, labels: Mapping[str, int], docids: Iterable[str]) -> list[Moved]:
     """Return documents with their judgments and ranks, and no contributions."""
     here, there = ({each.docid: each.rank for each in dissection.documents} for dissection in (mine, others))
-    rows = []
-    for docid in docids:
-        label = labels.get(docid)
-        label = None if label is None or label < 0 else label
-        rows.append(Moved(docid, label, here.get(docid), there.get(docid), math.nan, math.nan, math.nan))
-    return rows
+    none = (math.nan, math.nan, math.nan)
+    return [Moved(docid, labels.get(docid), here.get(docid), there.get(docid), *none) for docid in docids]

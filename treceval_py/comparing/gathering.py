@@ -17,14 +17,13 @@ from treceval_py.comparing.saved.reading import is_saved, read_saved
 from treceval_py.comparing.scores import Scored, known_measure, scored_of
 from treceval_py.comparing.tuned import about_tuned
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
-from treceval_py.errors import EvaluationError, MeasureError, TrecevalError
+from treceval_py.errors import EvaluationError, MeasureError, SuspectRunWarning, TrecevalError, brief, warn
 from treceval_py.io.digests import digest_of
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
 from treceval_py.measuring import NICKNAMES, Measure, parse_measures
 from treceval_py.measuring.registry import COUNT, TEXT
 from treceval_py.scoring.evaluation import Evaluator
-from treceval_py.scoring.noticing import warn_of_signs
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Reading, Scoring
 from treceval_py.scoring.profiles import USUAL_MEASURES, Profile, profile_of
@@ -179,7 +178,7 @@ def gather(
         raise errors[0][1]
     unscored = tuple(Unscored.of(file, error) for file, error in errors)
     notes += not_scored(unscored)
-    warn_of_signs(entry.results for entry in entries if entry.source is not None)
+    _warn_of_signs(entries)
     called = _names(entries, names, by)
     scored = [entry.scored._replace(name=name) for entry, name in zip(entries, called, strict=True)]
     notes += _about_saved(scored)
@@ -213,6 +212,13 @@ def _results(
     if look is not None:
         look(evaluator, table if held else evaluator.table(run))
     return results
+
+
+def _warn_of_signs(entries: Sequence[_Entry]) -> None:
+    """Warn about signs of mistakes in the runs that were scored."""
+    for results in (entry.results for entry in entries if entry.results and entry.source is not None):
+        for sign in results.signs:
+            warn(f"{brief(results.run_name)}: {sign.text}", SuspectRunWarning)
 
 
 def _saved_of(given: Compares) -> list[Scored] | None:

@@ -30,6 +30,7 @@ from treceval_py.explaining.variants import (
 from treceval_py.explaining.walking import Step, walk
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.notation import several
+from treceval_py.rendering import show_of, text_of
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, parts_of_run
 from treceval_py.scoring.planning import Options, Scoring, settled, takes_options
@@ -189,13 +190,9 @@ class Explanation(NamedTuple):
         return f"<Explanation of {brief(self.run_name)!r}: {listed(said, 3, 130)}>"
 
     def __str__(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "table")
 
     def _repr_html_(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "html")
 
     def plot(self, measure: str | Measure | None = None) -> Plot:
@@ -211,8 +208,6 @@ class Explanation(NamedTuple):
         MeasureError
             The measure is not explained here.
         """
-        from treceval_py.rendering import show_of
-
         plot: Plot = show_of(self).plot_of(self, measure)
         return plot
 

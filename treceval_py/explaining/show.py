@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from treceval_py.errors import listed, visible
-from treceval_py.explaining.explanation import Explained, Explanation, Match, Row, Walk
+from treceval_py.explaining.explanation import Claim, Explained, Explanation, Match, Row, Walk
 from treceval_py.explaining.terms import Arithmetic
 from treceval_py.explaining.variants import CHANGE, MISTAKE, OPTION, PAIR
 from treceval_py.explaining.walking import Step
@@ -37,7 +37,7 @@ def _head(explanation: Explanation) -> str:
 def _about(each: Explained, profile: str) -> str:
     lines = [each.measure.heading, "=" * len(each.measure.heading), ""]
     if each.claim is not None:
-        lines += [*_about_claim(each), ""]
+        lines += [*_about_claim(each, each.claim), ""]
     lines.append("  value   queries  given by")
     lines += [f"  {given.value:7} {given.queries:7}  {', '.join(given.names)}" for given in by_value(each.rows)]
     lines.append("")
@@ -50,10 +50,7 @@ def _way(walk: Walk, profile: str) -> str:
     return f"From {profile} to {walk.to}" if walk.to in PROFILES else f"From {profile}, step by step"
 
 
-def _about_claim(each: Explained) -> list[str]:
-    claim = each.claim
-    if claim is None:
-        return []
+def _about_claim(each: Explained, claim: Claim) -> list[str]:
     if not each.matches:
         lines = [f"{claim.text} is not reproduced by any of the {each.tried} ways tried. Nearest:"]
         return lines + [f"  {match.outcome.mean:.6f}  {match.variant.name}" for match in each.nearest]

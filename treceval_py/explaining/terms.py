@@ -23,6 +23,7 @@ from treceval_py.measuring import Measure
 from treceval_py.measuring.documentation import formula as formula_of
 from treceval_py.measuring.facts import Sums
 from treceval_py.measuring.probes import given, single
+from treceval_py.rendering import text_of
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, open_run, parts_of_run
@@ -94,13 +95,9 @@ class Arithmetic(NamedTuple):
         return f"<Arithmetic: {of} = {self.value:.6f}, {len(self.terms)} terms>"
 
     def __str__(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "table")
 
     def _repr_html_(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "html")
 
 
@@ -348,12 +345,12 @@ Taken = tuple["list[Term]", str, float]
 """Terms, what is done with their sum, and the value."""
 
 
-def _summed(rows: list[tuple[RankedDocument, str, float]]) -> tuple[list[Term], float]:
+def _summed(rows: list[tuple[RankedDocument, str, float]]) -> Taken:
     total, terms = 0.0, []
     for document, how, value in rows:
         total += value
         terms.append(Term(*document, how, value, total))
-    return terms, total
+    return terms, "the sum", total
 
 
 def _cutoff(parameters: Given) -> float:
@@ -386,14 +383,13 @@ def _each(query: _Query, _: Given) -> Taken:
         return added
 
     added, first = alone(ranks), alone(np.minimum(ranks, 1))
-    terms, total = _summed(
+    return _summed(
         [
             (each, _shown(at_first) if value == at_first else f"{_shown(at_first)} · {_shown(value / at_first)}", value)
             for each, value, at_first in zip(judged, added, first, strict=True)
             if value and at_first
         ]
     )
-    return terms, "the sum", total
 
 
 def _average_precision(query: _Query, parameters: Given) -> Taken:
@@ -405,7 +401,7 @@ def _average_precision(query: _Query, parameters: Given) -> Taken:
     rows = [
         (each, f"{nth} relevant / rank {end}", nth / end) for each, nth, end in zip(relevant, counts, ends, strict=True)
     ]
-    terms, total = _summed(rows)
+    terms, _, total = _summed(rows)
     count = _count(query, parameters)
     norm = parameters.get("norm")
     by = {"retrieved": len(relevant), "capped": min(_cutoff(parameters), count)}.get(str(norm), count)
@@ -415,12 +411,12 @@ def _average_precision(query: _Query, parameters: Given) -> Taken:
 
 def _reciprocal_rank(query: _Query, parameters: Given) -> Taken:
     first = _relevant(query, parameters)[:1]
-    terms, total = _summed([(each, f"1 / rank {each.rank}", 1 / each.rank) for each in first])
+    terms, _, total = _summed([(each, f"1 / rank {each.rank}", 1 / each.rank) for each in first])
     return terms, "the first relevant document" if first else "no relevant document", total
 
 
 def _share(query: _Query, parameters: Given, by: float, words: str) -> Taken:
-    terms, total = _summed([(each, "1 relevant", 1.0) for each in _relevant(query, parameters)])
+    terms, _, total = _summed([(each, "1 relevant", 1.0) for each in _relevant(query, parameters)])
     return terms, f"{total:g} / {by:g} {words}", total / by if by else 0.0
 
 
@@ -457,7 +453,7 @@ def _discount(rank: int, parameters: Given) -> tuple[float, str]:
     return math.log2(rank + 1), f"log2({rank} + 1)"
 
 
-def _discounted(documents: list[RankedDocument], parameters: Given) -> tuple[list[Term], float]:
+def _discounted(documents: list[RankedDocument], parameters: Given) -> Taken:
     rows = []
     for each in documents:
         gain = _gain(each.label, parameters)
@@ -468,28 +464,27 @@ def _discounted(documents: list[RankedDocument], parameters: Given) -> tuple[lis
 
 
 def _dcg(query: _Query, parameters: Given) -> Taken:
-    terms, total = _discounted(query.documents, parameters)
-    return terms, "the sum", total
+    return _discounted(query.documents, parameters)
 
 
 def _ndcg(query: _Query, parameters: Given) -> Taken:
-    terms, total = _discounted(query.documents, parameters)
     labels = query.labels
     if parameters.get("ideal") == "retrieved":
         labels = [each.label for each in query.documents if each.label is not None]
     best = _in_order(sorted(labels, key=lambda label: -_gain(label, parameters)))
-    return _of_ideal(terms, total, _discounted(best, parameters)[1])
+    return _of_ideal(_discounted(query.documents, parameters), _discounted(best, parameters))
 
 
 def _in_order(labels: Sequence[int]) -> list[RankedDocument]:
     return [RankedDocument(rank, "", 0.0, label) for rank, label in enumerate(labels, 1)]
 
 
-def _of_ideal(terms: list[Term], total: float, ideal: float) -> Taken:
+def _of_ideal(own: Taken, best: Taken) -> Taken:
+    (terms, _, total), (_, _, ideal) = own, best
     return terms, f"{_shown(total)} / {_shown(ideal)} of the ideal ranking", total / ideal if ideal else 0.0
 
 
-def _stopped(documents: list[RankedDocument], parameters: Given) -> tuple[list[Term], float]:
+def _stopped(documents: list[RankedDocument], parameters: Given) -> Taken:
     rows, left = [], 1.0
     for each in documents:
         label = max(each.label or 0, 0)
@@ -501,13 +496,11 @@ def _stopped(documents: list[RankedDocument], parameters: Given) -> tuple[list[T
 
 
 def _err(query: _Query, parameters: Given) -> Taken:
-    terms, total = _stopped(query.documents, parameters)
-    return terms, "the sum", total
+    return _stopped(query.documents, parameters)
 
 
 def _nerr(query: _Query, parameters: Given) -> Taken:
-    terms, total = _stopped(query.documents, parameters)
-    return _of_ideal(terms, total, _stopped(_in_order(query.labels), parameters)[1])
+    return _of_ideal(_stopped(query.documents, parameters), _stopped(_in_order(query.labels), parameters))
 
 
 def _rbp(query: _Query, parameters: Given) -> Taken:
@@ -516,8 +509,7 @@ def _rbp(query: _Query, parameters: Given) -> Taken:
         (each, f"(1 - {p:g}) · {p:g}^{each.rank - 1}", (1 - p) * p ** (each.rank - 1))
         for each in _relevant(query, parameters)
     ]
-    terms, total = _summed(rows)
-    return terms, "the sum", total
+    return _summed(rows)
 
 
 _TAKEN_APART: dict[Sums, Callable[[_Query, Given], Taken]] = {

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray
+from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.judging.judged import Hits, JudgedRun, Tied, nth_of, ratio
 from treceval_py.measuring.parameters import MOST_MAX_REL, Gains
@@ -31,12 +31,11 @@ class Gained(NamedTuple):
 
     def within(self, cutoff: int | None) -> Gained:
         """Return those down to a cutoff, if there is one."""
-        if cutoff is None:
-            return self
-        rows = self.rank <= cutoff
-        if rows.all():
-            return self
-        return Gained(self.query[rows], self.rank[rows], self.gain[rows])
+        return self if cutoff is None else self.where(self.rank <= cutoff)
+
+    def where(self, rows: BoolArray) -> Gained:
+        """Return those with True in a mask."""
+        return self if rows.all() else Gained(self.query[rows], self.rank[rows], self.gain[rows])
 
 
 def too_high(judgment: int, limited: str) -> EvaluationError:
@@ -145,10 +144,7 @@ def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
 
 def _gained(hits: Hits, gains: GainMap, gain: str = "linear") -> Gained:
     values = gain_of(hits.rel, gains, gain)
-    some = values > 0
-    if some.all():
-        return Gained(hits.query, hits.rank, values)
-    return Gained(hits.query[some], hits.rank[some], values[some])
+    return Gained(hits.query, hits.rank, values).where(values > 0)
 
 
 def _retrieved(run: JudgedRun, gains: GainMap, gain: str = "linear") -> Gained:

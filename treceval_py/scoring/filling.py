@@ -297,7 +297,8 @@ def queries_that_count(
         kept &= np.array([qid in of_judgments for qid in judged.qids], dtype=bool)
     if not isinstance(judged, JudgedRun):
         if any(getattr(conventions, name) in values for name, values in _OF_QRELS.items()):
-            raise _needs_qrels()
+            fault = "the conventions of this profile need relevance judgments (qrels)"
+            raise EvaluationError(fault, "Use another profile.")
     elif conventions.unrelevant != "in":
         defined = _defined(measure, judged)
         if conventions.unrelevant == "out":
@@ -389,10 +390,6 @@ _OF_QRELS: Mapping[str, Sequence[str]] = {
     "not_positive": ["miss"],
 }
 """Values of conventions that require relevance judgments."""
-
-
-def _needs_qrels() -> EvaluationError:
-    return EvaluationError("the conventions of this profile need relevance judgments (qrels)", "Use another profile.")
 
 
 def _nothing_in_common(judgments: Judgments, run: Retrieved, form: object) -> EvaluationError:

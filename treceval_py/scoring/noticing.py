@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
@@ -12,12 +12,8 @@ from treceval_py.data.run import Run
 from treceval_py.diagnosis.noting import signs_of
 from treceval_py.diagnosis.sign import Sign
 from treceval_py.diagnosis.signs import MANY_TIES, Lists, Seen, look
-from treceval_py.errors import SuspectRunWarning, brief, warn
 from treceval_py.judging.streaming import Retrieved
 from treceval_py.scoring.opening import File, Judged, Opened
-
-if TYPE_CHECKING:
-    from treceval_py.scoring.results import Results
 
 
 def noticed(
@@ -73,10 +69,3 @@ def _suspect(form: Any) -> bool:
         # The columns of a matrix are no ranking.
         rises = sorted(scores) == scores if form.ids is not None else len(set(scores)) == 1
     return len(scores) > 1 and (rises or len(set(scores)) <= (1 - MANY_TIES / 2) * len(scores))
-
-
-def warn_of_signs(runs: Iterable[Results | None]) -> None:
-    """Warn about signs of mistakes in runs that were scored."""
-    for results in filter(None, runs):
-        for sign in results.signs:
-            warn(f"{brief(results.run_name)}: {sign.text}", SuspectRunWarning)

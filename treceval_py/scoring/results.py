@@ -18,6 +18,7 @@ from treceval_py.errors import DataError, EvaluationError, MeasureError, OutputE
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.notation import is_measure
 from treceval_py.measuring.registry import COUNT
+from treceval_py.rendering import text_of
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.planning import Task
 from treceval_py.scoring.profiles import EXTRA, NEGATIVE, PROFILES, TWICE
@@ -350,19 +351,13 @@ class Results(Mapping[str, ByMeasure]):
         return f"<Results of {brief(self.run_name)!r}: {shown}>"
 
     def __str__(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "table")
 
     def _repr_html_(self) -> str:
-        from treceval_py.rendering import text_of
-
         return text_of(self, "html")
 
     def to_json(self) -> str:
         """Return the results as JSON, as ``treceval -q --format json`` prints them; `save` writes it to a file."""
-        from treceval_py.rendering import text_of
-
         return text_of(self, "json")
 
     def to_dict(self) -> dict[str, dict[str, float]]:
