@@ -119,13 +119,10 @@ def write_table(
             if next(table.more or iter(()), None) is not None:
                 raise DataError(f"{declared.title} is written as a whole")
     lost = _lost(table, declared, tag)
+    name = os.fsdecode(target) if isinstance(target, (str, os.PathLike)) else getattr(target, "name", "<file>")
     for sentence in lost:
-        warn(f"{_target_name(target)}: {sentence}.")
+        warn(f"{name}: {sentence}.")
     return lost
-
-
-def _target_name(target: str | os.PathLike[str] | BinaryIO) -> str:
-    return os.fsdecode(target) if isinstance(target, (str, os.PathLike)) else str(getattr(target, "name", "<file>"))
 
 
 def _lost(table: Run | Qrels, format: Format, tag: str | None) -> tuple[str, ...]:
