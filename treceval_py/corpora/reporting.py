@@ -33,8 +33,20 @@ class Reporter(Protocol):
         """Receive `text`, a remark for people of one or two sentences."""
 
 
-class Silent(Reporter):
+class Silent:
     """A reporter that discards everything."""
+
+    def begin(self, stage: str, total: int | None, unit: str, done: int = 0) -> None:
+        """Begin a stage."""
+
+    def advance(self, count: int) -> None:
+        """Add `count` units to those done."""
+
+    def end(self) -> None:
+        """End the stage."""
+
+    def note(self, text: str) -> None:
+        """Receive a remark."""
 
 
 SILENT = Silent()

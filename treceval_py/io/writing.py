@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain, repeat
 from types import NoneType
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
@@ -247,14 +248,12 @@ def _texts(column: bytes | Ids | IntArray | FloatArray) -> Iterable[bytes]:
     return column.raw() if isinstance(column, Ids) else repr(column.tolist())[1:-1].encode().split(b", ")
 
 
-def trec_qrels(qrels: Qrels, _: str) -> Iterator[Lines]:
-    """Return judgments in TREC's format, as portions of text."""
-    return judgment_lines(qrels, b" 0 ", b" ", TREC)
-
-
-def judgment_lines(qrels: Qrels, first: bytes, second: bytes, text: Text) -> Iterator[Lines]:
+def judgment_lines(first: bytes, second: bytes, text: Text, qrels: Qrels, _: str) -> Iterator[Lines]:
     """Return lines of query, document and judgment, with something between them, as portions of text."""
     return (joined(by_row(part), first, part.docids, second, part.rels, b"\n") for part in checked(qrels, text))
+
+
+trec_qrels = partial(judgment_lines, b" 0 ", b" ", TREC)
 
 
 def checked(table: AnyTable, text: Text) -> Iterator[AnyTable]:
