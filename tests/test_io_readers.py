@@ -133,11 +133,18 @@ def scattered(queries: int, documents: int) -> bytes:
     )
 
 
+def in_blocks_of(size: int, patch: pytest.MonkeyPatch) -> None:
+    """Let both readers read blocks of so many bytes."""
+    patch.setattr(source, "BLOCK_SIZE", size)
+    patch.setattr(source, "SMALL_BLOCK_SIZE", size)
+
+
 @pytest.mark.parametrize("limit", [10, 1 << 25])
 def test_a_pipe_with_scattered_queries_is_read_again_from_its_copy(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "SPOOL_SIZE", limit)
+    in_blocks_of(100, monkeypatch)
     qrels = read_qrels(io.BytesIO(b"0 0 d4 1\n1 0 d0 1\n"))
-    judged, _ = judge_file(qrels, Pipe(scattered(2, 50)), size=100)  # type: ignore[arg-type]
+    judged, _ = judge_file(qrels, Pipe(scattered(2, 50)))  # type: ignore[arg-type]
     assert judged.hits.rank.tolist() == [5, 1]
     assert judged.num_ret.tolist() == [50, 50]
 
@@ -185,11 +192,12 @@ def test_scattered_queries_are_judged_in_any_number_of_parts(
         f"q{query}": {f"d{number}": number % 3 - 1 for number in range(0, 50, 3)} for query in range(0, queries, 2)
     }
     use_reader(monkeypatch, "python")
-    expected = outcome_of(data, Qrels(judgments), size=10**6)
+    expected = outcome_of(data, Qrels(judgments))
     assert len(expected[-1][-1]) > queries / 2
     use_reader(monkeypatch, "")
+    in_blocks_of(100, monkeypatch)
     monkeypatch.setattr(streaming, "SCATTERED_SIZE", limit)
-    assert outcome_of(data, Qrels(judgments), size=100, threads=threads) == expected
+    assert outcome_of(data, Qrels(judgments), threads=threads) == expected
 
 
 @pytest.mark.slow
@@ -198,9 +206,10 @@ def test_a_document_twice_in_a_scattered_query_is_found_in_any_part(
     limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "SCATTERED_SIZE", limit)
+    in_blocks_of(50, monkeypatch)
     data = scattered(5, 20) + b"3 Q0 d7 99 0.5 t\n"
     with pytest.raises(InputError) as caught:
-        judge_file(Qrels({"1": {"d1": 1}}), io.BytesIO(data), size=50)
+        judge_file(Qrels({"1": {"d1": 1}}), io.BytesIO(data))
     assert str(caught.value) == (
         "<file>:101: document 'd7' occurs twice in query '3' (first on line 39). Keep one of the two lines."
     )
@@ -209,8 +218,9 @@ def test_a_document_twice_in_a_scattered_query_is_found_in_any_part(
 def test_scattered_queries_are_not_held_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("treceval_py.scan._scan", reason="the Python reader does hold them")
     use_reader(monkeypatch, "compiled")
+    in_blocks_of(50, monkeypatch)
     monkeypatch.setattr(streaming, "parts_of", lambda *_: pytest.fail("the run was read as a table"))
-    judged, _ = judge_file(Qrels({"1": {"d1": 1}}), io.BytesIO(scattered(5, 20)), size=50)
+    judged, _ = judge_file(Qrels({"1": {"d1": 1}}), io.BytesIO(scattered(5, 20)))
     assert judged.hits.rank.tolist() == [2]
 
 

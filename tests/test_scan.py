@@ -800,8 +800,8 @@ def check_streams(data: bytes, name: str = "", **ranking: Any) -> Any:
     qrels = Qrels(STREAM_QRELS)
     expected = definition(data, qrels, **ranking)
     for reader, threads, size in SETTINGS:
-        with under(reader):
-            found = streamed(data, qrels, threads=threads, size=size, **ranking)
+        with under(reader, size):
+            found = streamed(data, qrels, threads=threads, **ranking)
         assert found == expected, (name or data, reader, threads, size)
     return expected
 
@@ -939,11 +939,12 @@ def test_last_lines_of_random_runs_are_those_of_a_dictionary(seed: int) -> None:
 
 def test_repeated_documents_do_not_need_the_python_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "read_part", None)
+    monkeypatch.setattr(source, "BLOCK_SIZE", 100)
     for name in ("several duplicates", "a duplicate in a scattered query", "a duplicate after comments"):
-        _, retrieved = judge_file(Qrels(STREAM_QRELS), io.BytesIO(RUNS[name]), duplicates="last", size=100)
+        _, retrieved = judge_file(Qrels(STREAM_QRELS), io.BytesIO(RUNS[name]), duplicates="last")
         assert retrieved.replaced == {"several duplicates": 3}.get(name, 1)
     with pytest.raises(InputError, match=r"^<file>:13: document 'd7' .*first on line 9"):
-        judge_file(Qrels(STREAM_QRELS), io.BytesIO(RUNS["a duplicate after comments"]), size=100)
+        judge_file(Qrels(STREAM_QRELS), io.BytesIO(RUNS["a duplicate after comments"]))
 
 
 def test_evaluate_gives_the_same_results_with_any_number_of_threads() -> None:
@@ -961,11 +962,11 @@ def test_damage_is_reported_at_the_line_that_it_follows() -> None:
     qrels, size = Qrels(STREAM_QRELS), len(plain) * 2 // 3
     for data in (plain, plain.replace(b"1.5", b"1,5", 1)):
         damaged = gzip.compress(data)[:-200]
-        with under("python"):
-            expected = streamed(damaged, qrels, size=size)
+        with under("python", size):
+            expected = streamed(damaged, qrels)
         for threads in (1, 2, 5):
-            with under("compiled"):
-                assert streamed(damaged, qrels, size=size, threads=threads) == expected
+            with under("compiled", size):
+                assert streamed(damaged, qrels, threads=threads) == expected
 
 
 # --- sources ---
@@ -1031,8 +1032,8 @@ def test_a_run_comes_to_the_same_from_wherever_it_is_read(way: str, tmp_path: Pa
     how = [("python", 1, 100), ("compiled", 1, 100), ("compiled", 3, 64)]
     for number, (name, pack, each) in enumerate(product(FROM_ANYWHERE, (bytes, gzip.compress), how)):
         reader, threads, size = each
-        with under(reader), given_as(way, pack(RUNS[name]), tmp_path / str(number)) as given_source:
-            found = streamed(given_source, qrels, threads=threads, size=size)
+        with under(reader, size), given_as(way, pack(RUNS[name]), tmp_path / str(number)) as given_source:
+            found = streamed(given_source, qrels, threads=threads)
         assert without_name(found) == without_name(definition(RUNS[name], qrels)), (name, pack, each)
 
 
@@ -1062,8 +1063,8 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
             path.write_bytes(changed[change])
 
     message = f"{path}: the file changed while it was read. Run again when nothing writes to it."
-    with under(reader), pytest.raises(InputError) as caught:
-        judge_file(Qrels(STREAM_QRELS), path, threads=threads, size=200, watch=watch)
+    with under(reader, 200), pytest.raises(InputError) as caught:
+        judge_file(Qrels(STREAM_QRELS), path, threads=threads, watch=watch)
     assert str(caught.value) == message
     assert len(calls) >= 5
 
@@ -1078,8 +1079,8 @@ def test_a_file_that_is_replaced_by_another_is_read_to_its_end(reader: str, tmp_
         if other.exists():
             os.replace(other, path)
 
-    with under(reader):
-        found = streamed(path, Qrels(STREAM_QRELS), size=50, watch=watch)
+    with under(reader, 50):
+        found = streamed(path, Qrels(STREAM_QRELS), watch=watch)
     assert without_name(found) == without_name(definition(RUNS["together"], Qrels(STREAM_QRELS)))
 
 
@@ -1089,9 +1090,9 @@ def test_reading_is_watched_from_the_beginning_to_the_end(threads: int, reader: 
     data = RUNS["together"]
     (tmp_path / "run").write_bytes(data)
     seen: list[tuple[int, int | None]] = []
-    with under(reader):
-        watched: dict[str, Any] = {"size": 100, "watch": lambda *told: seen.append(told)}
-        judge_file(Qrels(STREAM_QRELS), tmp_path / "run", threads=threads, **watched)
+    with under(reader, 100):
+        watch = lambda *told: seen.append(told)  # noqa: E731
+        judge_file(Qrels(STREAM_QRELS), tmp_path / "run", threads=threads, watch=watch)
     assert [read for read, _ in seen] == sorted(read for read, _ in seen)
     assert seen[-1] == (len(data), len(data))
 
@@ -1297,9 +1298,9 @@ def test_a_run_is_scanned_by_several_threads_and_read_by_the_calling_one(monkeyp
 
     monkeypatch.setattr(streaming._Reading, "piece", piece)
     data = text_lines(lines_of({f"q{number}": 10 for number in range(60)}))
-    with under("compiled"):
+    with under("compiled", 300):
         watch = lambda read, size: reading.add(threading.get_ident())  # noqa: E731
-        judge_file(Qrels(STREAM_QRELS), io.BytesIO(data), threads=4, size=300, watch=watch)
+        judge_file(Qrels(STREAM_QRELS), io.BytesIO(data), threads=4, watch=watch)
     assert len(scanning - {threading.get_ident()}) > 1
     assert reading == {threading.get_ident()}
 

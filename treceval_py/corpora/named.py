@@ -253,9 +253,7 @@ def no_splits(name: str) -> InputError:
 
 def has_splits(name: str) -> bool:
     """Return whether the library ``datasets`` reads these queries; it refuses missing splits itself."""
-    if name.startswith(DATASETS):
-        return True
-    return os.path.isdir(name) and not matching(names_in(name), _IN_FOLDER["query"])
+    return name.startswith(DATASETS) or (os.path.isdir(name) and not matching(names_in(name), _IN_FOLDER["query"]))
 
 
 # Folders.

@@ -21,7 +21,7 @@ from zlib import crc32
 import numpy as np
 
 from treceval_py.corpora.reporting import SILENT, Reporter
-from treceval_py.data.ids import quoted
+from treceval_py.data.ids import quoted, quoted_text
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.source import numbered
 
@@ -121,11 +121,6 @@ class Survey(NamedTuple):
     def sha256(self) -> str:
         """Return the SHA-256 of the concatenated hexadecimal hashes of all chunks."""
         return hashlib.sha256("".join(self.hashes).encode()).hexdigest()
-
-    @property
-    def chunk_count(self) -> int:
-        """Return the number of chunks."""
-        return len(self.hashes)
 
 
 class Chunk(NamedTuple):
@@ -257,10 +252,6 @@ def _placed(texts: Texts) -> PlacedTexts:
     return texts if isinstance(texts, PlacedTexts) else Listed(texts.name, "document", others)
 
 
-def _quoted(identifier: str) -> str:
-    return quoted(identifier.encode("utf-8", "backslashreplace"))
-
-
 COMMENTS = ("#", "\ufeff")
 """Readers of a run skip a line that begins with the first, and the second at its beginning."""
 
@@ -276,10 +267,10 @@ def _check_ids(texts: PlacedTexts, ids: list[str], start: int) -> None:
             raise texts.refusal(position, "the id is empty", "Give every text an id.")
         if "\0" in identifier or identifier.split() != [identifier]:
             part = "a NUL" if "\0" in identifier else "white space"
-            fault = f"the id {_quoted(identifier)} contains {part}"
+            fault = f"the id {quoted_text(identifier)} contains {part}"
             raise texts.refusal(position, fault, "White space separates the fields of a run: use other ids.")
         if identifier.startswith(refused):
-            fault = f"the query id {_quoted(identifier)} begins with {_quoted(identifier[0])}"
+            fault = f"the query id {quoted_text(identifier)} begins with {quoted_text(identifier[0])}"
             raise texts.refusal(position, fault, "Readers of runs skip such a line or character: use other ids.")
 
 
@@ -302,7 +293,7 @@ def refuse_repeated(texts: Texts, suspects: frozenset[int]) -> None:
     positions: dict[str, int] = {}
     for position, (identifier, _) in enumerate(texts):
         if hash(identifier) in suspects and (first := positions.setdefault(identifier, position)) != position:
-            rows, fault, todo = _placed(texts), f"the id {_quoted(identifier)} occurs twice", "Keep one of the two."
+            rows, fault, todo = _placed(texts), f"the id {quoted_text(identifier)} occurs twice", "Keep one of the two."
             if (line := rows.line_of(first)) is not None:
                 raise rows.refusal(position, f"{fault} (first on line {line})", todo)
             both = f"(rows {rows.row_of(first):,} and {rows.row_of(position):,})"
@@ -432,12 +423,12 @@ class JsonTexts(_Lines):
 
     def _field(self, entry: dict[str, Any], field: str, number: int) -> str:
         if field not in entry:
-            has = ", ".join(map(_quoted, islice(entry, 8))) or "none"
+            has = ", ".join(map(quoted_text, islice(entry, 8))) or "none"
             fault = f"the object has no field '{'_id' if field == 'id' else field}' (it has {has})"
             raise self._error(fault, "Name the fields as BEIR does.", number)
         value = entry[field]
         if not isinstance(value, str):
-            fault = f"the field '{field}' is {_quoted(json.dumps(value))}, which is not text"
+            fault = f"the field '{field}' is {quoted_text(json.dumps(value))}, which is not text"
             raise self._error(fault, 'Write ids and texts in quotes: "7".', number)
         return value
 
@@ -502,7 +493,7 @@ class ColumnTexts(PlacedTexts):
             values = ["" if value is None else value for value in values]
         if not set(map(type, values)) <= {str}:
             row, value = next((row, value) for row, value in enumerate(values) if not isinstance(value, str))
-            fault = "missing" if value is None else f"{_quoted(repr(value))}, which is not text"
+            fault = "missing" if value is None else f"{quoted_text(repr(value))}, which is not text"
             fault = f"the value of column '{column}' is {fault}"
             raise self.refusal(start + row, fault, "Fill it in, or remove the row.")
         return values

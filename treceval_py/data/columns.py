@@ -79,21 +79,21 @@ def column_of(there: Iterable[object], field: Field, word: str = "column", *, wi
     return fitting[0] if fitting else None
 
 
-def needed(there: Sequence[object], field: Field, word: str = "column", *, within: str = "") -> Any:
-    """Return the name of the column for a field; refuse a table without it."""
-    column = column_of(there, field, word, within=within)
+def needed(
+    there: Sequence[object], field: Field, word: str = "column", *, within: str = "", named: str | None = None
+) -> Any:
+    """Return the name of the column for a field, which the caller may have named; refuse a table without it."""
+    if named is None:
+        column, (first, *others) = column_of(there, field, word, within=within), field.every
+        name = f"'{first}' (or {', '.join(others)})" if others else f"'{first}'"
+        todo = "Add it." if word == "field" else f"Rename the one that has the {field.what}."
+    else:
+        column, name, todo = named if list(there).count(named) == 1 else None, shown(named), "Name another one."
     if column is None:
-        first, *others = field.every
-        also = f" (or {', '.join(others)})" if others else ""
-        fault = f"{within}no {word} '{first}'{also}; {others_there(there, word, within)}"
-        raise DataError(fault, "Add it." if word == "field" else f"Rename the one that has the {field.what}.")
+        has = ", ".join(map(shown, there[:8])) or "none"
+        its = "their" if within.endswith("have ") else "its"
+        raise DataError(f"{within}no {word} {name}; {its} {word}s are: {has}", todo)
     return column
-
-
-def others_there(there: Sequence[object], word: str, within: str) -> str:
-    """Say which columns there are, instead of a missing one."""
-    has = ", ".join(shown(name) for name in there[:8]) or "none"
-    return f"{'their' if within.endswith('have ') else 'its'} {word}s are: {has}"
 
 
 class Layout(NamedTuple):

@@ -50,6 +50,11 @@ def quoted(text: bytes) -> str:
     return f"'{beginning_of(text)}'"
 
 
+def quoted_text(text: str) -> str:
+    """Return text in quotes, for a message; lone surrogates are escaped."""
+    return quoted(text.encode("utf-8", "backslashreplace"))
+
+
 def shown(value: object) -> str:
     """Return a value for a message: shortened; only the type of a container."""
     if isinstance(value, str):

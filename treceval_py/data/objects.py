@@ -35,7 +35,6 @@ from treceval_py.data.columns import (
     Field,
     column_of,
     needed,
-    others_there,
 )
 from treceval_py.data.ids import Ids, shown
 from treceval_py.data.table import (
@@ -250,17 +249,10 @@ class _Table(NamedTuple):
 
     def named(self, fields: Sequence[Field], named: Mapping[Field, str | None] | None) -> list[Any]:
         """Return the names of the columns of some fields; errors as for `columns`."""
-        return [self._name(field, (named or {}).get(field)) for field in fields]
-
-    def _name(self, field: Field, wanted: str | None) -> Any:
         if not self.names:
-            return field
-        if wanted is None:
-            return needed(self.names, field, self.word, within=self.within)
-        if list(self.names).count(wanted) == 1:
-            return wanted
-        has = others_there(self.names, self.word, self.within)
-        raise DataError(f"{self.within}no {self.word} {shown(wanted)}; {has}", "Name another one.")
+            return list(fields)
+        of, names = named or {}, self.names
+        return [needed(names, field, self.word, within=self.within, named=of.get(field)) for field in fields]
 
 
 def _table_of(given: object, kind: str) -> _Table | None:

@@ -174,7 +174,10 @@ def _read_table(
     """Read judgments or a run, whichever the beginning of the source shows; also return whether that was guessed."""
     kinds, form = _recognise(source, sight, kinds, name, target_format)
     if len(kinds) > 1 and form is not None:
-        return _read_either(source, form)
+        values: Any = imported(form.read)(source, JUDGMENT._replace(what="judgment or score", last=SCORE.names))
+        if values.names and {name.lower() for name in values.names}.isdisjoint(SCORE.names):
+            return values.qrels(), False
+        return (values.qrels(), True) if values.whole() else (values.run(), False)
     (kind,) = kinds
     return reader_named(name if form is None else form.name, kind)(source), False
 
@@ -214,14 +217,6 @@ def write_while_reading(
     except (TrecevalError, ValueError):
         return None
     return to
-
-
-def _read_either(source: Source, form: Format) -> tuple[Run | Qrels, bool]:
-    """Read a run or judgments in a format that holds both; also return whether its kind was only guessed."""
-    values: Any = imported(form.read)(source, JUDGMENT._replace(what="judgment or score", last=SCORE.names))
-    if values.names and {name.lower() for name in values.names}.isdisjoint(SCORE.names):
-        return values.qrels(), False
-    return (values.qrels(), True) if values.whole() else (values.run(), False)
 
 
 def _format_of(target: str | os.PathLike[str] | BinaryIO, kind: Kind) -> str:

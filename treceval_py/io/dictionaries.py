@@ -17,7 +17,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
 from treceval_py.data.columns import DOCUMENT, QUERY, Field, needed
-from treceval_py.data.ids import Ids, beginning_of, quoted
+from treceval_py.data.ids import Ids, beginning_of, quoted_text
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError
@@ -222,7 +222,7 @@ class _Gathered:
                 form = "a list of documents" if first is list else "an object {docid: value}"
                 mixed = first is list and isinstance(documents, list)
                 has = "a list with something other than ids" if mixed else _shown(documents)
-                problem = f"query {_quoted(qid)} has {has} instead of {form}"
+                problem = f"query {quoted_text(qid)} has {has} instead of {form}"
                 self.refuse(problem, "Write {qid: {docid: value}}.", line)
             self._begin(qid)
             self._docids += documents if listed else [docid for docid, _ in documents]
@@ -296,11 +296,7 @@ def decoded(text: str, at: int, name: str, first: int) -> tuple[Any, int]:
 def _twice(pairs: tuple[tuple[str, Any], ...]) -> str:
     """Return the first key that occurs twice, in quotes."""
     seen: set[str] = set()
-    return next(_quoted(key) for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-
-
-def _quoted(key: str) -> str:
-    return quoted(key.encode("utf-8", "backslashreplace"))
+    return next(quoted_text(key) for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
 
 
 def written_json(table: Run | Qrels, _: str) -> Iterator[Lines]:

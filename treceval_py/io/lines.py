@@ -103,14 +103,10 @@ class Block(NamedTuple):
     def _refuse_field(self, row: int, fault: Sign) -> NoReturn:
         from treceval_py.diagnosis.lines import HEADER
 
-        if self._is_header(row):
+        fields = b"".join(column[row] for at, column in enumerate(self.columns) if at != 1)
+        if self.lines[row] == 1 and not re.search(rb"[0-9]", fields):  # a header has no digits, except in Q0
             self.refuse(row, *HEADER)
         self.refuse(row, fault.what, fault.todo)
-
-    def _is_header(self, row: int) -> bool:
-        """Return whether a line with a bad number looks like a header: it is the first, without digits except in Q0."""
-        fields = b"".join(column[row] for at, column in enumerate(self.columns) if at != 1)
-        return self.lines[row] == 1 and not re.search(rb"[0-9]", fields)
 
 
 def no_data(name: str) -> InputError:

@@ -49,8 +49,10 @@ read_beir, read_cranfield = partial(read_qrels, BEIR), partial(read_qrels, CRANF
 def _part_of(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
     """Read a block; result as for `read_part`."""
     first, text = block[0], bytes(block[1])
-    if layout is BEIR and first == 1:
-        text, first = _without_header(text)
+    # The lines up to BEIR's header, if the first line with data is one.
+    head = re.match(rb"(?:[ \t\v\f\r]*(?:#[^\n]*)?\n)*([^\n]*)\n?", text) if layout is BEIR and first == 1 else None
+    if head is not None and is_header(head[1].strip()):
+        text, first = text[head.end() :], 1 + text.count(b"\n", 0, head.end())
     # In tab-separated files, a field may contain other white space.
     has_spaces = layout.separator is not None and any(white in text for white in b" \r\v\f")
     alike = layout in (MSMARCO, CRANFIELD, BEIR) and scanner() is not None and text and not has_spaces
@@ -66,14 +68,6 @@ def _part_of(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[
         problem = f"rank '{ranks[row]}' is not 1 or more"
         return None, InputError(problem, "Ranks count from 1.", file=name, line=part.lines[row])
     return part._replace(rels=None, scores=-ranks.astype(np.float64), ranks=ranks), error
-
-
-def _without_header(text: bytes) -> tuple[bytes, int]:
-    """Return a text without the lines up to BEIR's header, if its first line with data is one, and the line after."""
-    line = re.match(rb"(?:[ \t\v\f\r]*(?:#[^\n]*)?\n)*([^\n]*)\n?", text)
-    if line is None or not is_header(line[1].strip()):
-        return text, 1
-    return text[line.end() :], 1 + text.count(b"\n", 0, line.end())
 
 
 def _as_judgments(text: bytes) -> bytes | None:
@@ -108,9 +102,7 @@ _BEIR = Text(re.compile(rb"[\t\r\n\0]"), "is empty or contains a tab or a line b
 
 def beir_qrels(qrels: Qrels, _: str) -> Iterator[Lines]:
     """Return judgments in BEIR's format, as portions of text."""
-    return chain([b"query-id\tcorpus-id\tscore\n"], judgment_lines(qrels, b"\t", b"\t", _BEIR))
+    return chain([b"query-id\tcorpus-id\tscore\n"], judgment_lines(b"\t", b"\t", _BEIR, qrels, _))
 
 
-def cranfield_qrels(qrels: Qrels, _: str) -> Iterator[Lines]:
-    """Return judgments in three columns, as portions of text."""
-    return judgment_lines(qrels, b"\t", b"\t", TREC._replace(where="a file of three columns"))
+cranfield_qrels = partial(judgment_lines, b"\t", b"\t", TREC._replace(where="a file of three columns"))

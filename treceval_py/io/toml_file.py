@@ -100,11 +100,9 @@ class TomlFile:
             line = raw.count(b"\n", 0, error.start) + 1
             raise InputError("the text is not UTF-8", "Save it as UTF-8.", file=name, line=line) from None
         self._lines = text.replace("\r\n", "\n").split("\n")
-        self.document = self._parsed("\n".join(self._lines))
-
-    def _parsed(self, text: str) -> dict[str, Any]:
+        text = "\n".join(self._lines)
         try:
-            document: dict[str, Any] = tomllib.loads(text)
+            self.document: dict[str, Any] = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
             place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
             line = int(place[1]) if place else len(text.rstrip().split("\n"))
@@ -113,8 +111,7 @@ class TomlFile:
             if re.search(r"=\s*-?\d+,\d", self._lines[line - 1]):
                 todo = "Write decimals with a point: 0.95."
             fault = f"is not TOML: {reason[:1].lower()}{reason[1:]}"
-            raise InputError(fault, todo, file=self.name, line=line) from None
-        return document
+            raise InputError(fault, todo, file=name, line=line) from None
 
     def refusal(self, fault: str, todo: str, *place: Place) -> InputError:
         """Return an error about the value at a place."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain, repeat
 from types import NoneType
 from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
@@ -119,13 +120,10 @@ def write_table(
             if next(table.more or iter(()), None) is not None:
                 raise DataError(f"{declared.title} is written as a whole")
     lost = _lost(table, declared, tag)
+    name = os.fsdecode(target) if isinstance(target, (str, os.PathLike)) else getattr(target, "name", "<file>")
     for sentence in lost:
-        warn(f"{_target_name(target)}: {sentence}.")
+        warn(f"{name}: {sentence}.")
     return lost
-
-
-def _target_name(target: str | os.PathLike[str] | BinaryIO) -> str:
-    return os.fsdecode(target) if isinstance(target, (str, os.PathLike)) else str(getattr(target, "name", "<file>"))
 
 
 def _lost(table: Run | Qrels, format: Format, tag: str | None) -> tuple[str, ...]:
@@ -250,14 +248,12 @@ def _texts(column: bytes | Ids | IntArray | FloatArray) -> Iterable[bytes]:
     return column.raw() if isinstance(column, Ids) else repr(column.tolist())[1:-1].encode().split(b", ")
 
 
-def trec_qrels(qrels: Qrels, _: str) -> Iterator[Lines]:
-    """Return judgments in TREC's format, as portions of text."""
-    return judgment_lines(qrels, b" 0 ", b" ", TREC)
-
-
-def judgment_lines(qrels: Qrels, first: bytes, second: bytes, text: Text) -> Iterator[Lines]:
+def judgment_lines(first: bytes, second: bytes, text: Text, qrels: Qrels, _: str) -> Iterator[Lines]:
     """Return lines of query, document and judgment, with something between them, as portions of text."""
     return (joined(by_row(part), first, part.docids, second, part.rels, b"\n") for part in checked(qrels, text))
+
+
+trec_qrels = partial(judgment_lines, b" 0 ", b" ", TREC)
 
 
 def checked(table: AnyTable, text: Text) -> Iterator[AnyTable]:

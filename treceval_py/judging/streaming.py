@@ -73,7 +73,6 @@ def judge_file(
     ranking: Ranking = PLAIN,
     duplicates: str = "refuse",
     threads: int | None = None,
-    size: int | None = None,
     watch: Watch | None = None,
     format: str = "trec_results",
 ) -> tuple[JudgedRun, Retrieved]:
@@ -93,8 +92,6 @@ def judge_file(
         As for `Rows.run`.
     threads : int, optional
         Threads that read. Default: one per available core. The Python reader uses one.
-    size : int, optional
-        Approximate size of a piece in bytes. Default: what suits the reader.
     watch : callable, optional
         Progress callback, called with bytes read and total bytes (None if unknown).
     format : {"trec_results", "parquet"}
@@ -115,8 +112,8 @@ def judge_file(
     if format == "parquet":
         return _judge_parquet(qrels, source, ranking, threads, complete=complete)
     with kept(source) as (first, again):
-        reading = _Reading(qrels, name_of(source), ranking, threads, duplicates=duplicates, size=size)
-        texts = blocks(first, size, name=reading.name, whole_queries=True, columns=True, watch=watch)
+        reading = _Reading(qrels, name_of(source), ranking, threads, duplicates=duplicates)
+        texts = blocks(first, name=reading.name, whole_queries=True, columns=True, watch=watch)
         reading.take_all(texts, reading.piece)
         if reading.scattered and not reading.take_parts(again):
             rows = Rows(reading.name, parts_of(again(), RUN, reading.name, reading.threads))
@@ -205,7 +202,6 @@ class _Reading:
         threads: int | None,
         *,
         duplicates: str = "refuse",
-        size: int | None = None,
         take: Callable[[Run], Any] | None = None,
     ) -> None:
         self.name = name
@@ -214,7 +210,6 @@ class _Reading:
         self._qrels = qrels
         self._ranking = ranking
         self._duplicates = duplicates
-        self._size = size
         self._take = take
         self._parted = False  # whether pieces hold parts of the queries, instead of lines that follow one another
         self._plain = True  # whether the scanner accepted all pieces
@@ -329,7 +324,7 @@ class _Reading:
         count = self._num_bytes // SCATTERED_SIZE + 1
         for number in range(count):
             select = partial(compiled.select, parts=count, part=number)
-            texts = blocks(again(), self._size, name=self.name)
+            texts = blocks(again(), name=self.name)
             with closing(in_order(texts, select, self.threads)) as chosen:
                 text = b"".join(chosen)
             if text:

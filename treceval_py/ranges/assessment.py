@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple, Unpack
+from typing import NamedTuple, Unpack, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from treceval_py.ranges.ties import TieRange, tie_ranges
 from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of, with_fixed
-from treceval_py.scoring.opening import AnyJudgments, AnyRun, Judged, Opened
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, Opened
 from treceval_py.scoring.planning import Options, Task, settled, takes_options
 from treceval_py.scoring.profiles import profile_of
 from treceval_py.scoring.results import Results
@@ -135,7 +135,7 @@ def range_of_ties(opened: Opened, task: Task) -> tuple[tuple[str, ...], TieRange
     _check_ties(task)
     ranking = conventions.ranking(tied=True)._replace(depth=None, pooled=measure.family.needs == "pooled")
     part, fixed = part_of(opened, conventions, ranking, measure)
-    (ends,) = tie_ranges(_of_qrels(part), [measure], conventions.depth)
+    (ends,) = tie_ranges(cast("JudgedRun", part), [measure], conventions.depth)
     if np.isnan(fixed).all():
         return part.qids, ends
     ends_with_fixed = [with_fixed(measure, values, fixed) for values in (ends.lowest, ends.expected, ends.highest)]
@@ -154,7 +154,7 @@ def range_of_labels(opened: Opened, task: Task, max_rel: int) -> tuple[tuple[str
             problem += f": labels of unjudged documents would decide {changed}"
             raise EvaluationError(problem, "Use another profile.")
     part, fixed = part_of(opened, conventions, conventions.ranking(), measure)
-    (ends,) = unjudged_ranges(_of_qrels(part), [measure], int(dict(measure.parameters).get("max_rel", max_rel)))
+    (ends,) = unjudged_ranges(cast("JudgedRun", part), [measure], int(dict(measure.parameters).get("max_rel", max_rel)))
     if np.isnan(fixed).all():
         return part.qids, ends
     lowest, highest = (with_fixed(measure, values, fixed) for values in (ends.lowest, ends.highest))
@@ -185,9 +185,3 @@ _BY_LABELS = (
     ("not_positive", "miss", "more than documents with a score of 0 or less can add"),
 )
 """Values of conventions under which labels of unjudged documents affect more than values, and what they affect."""
-
-
-def _of_qrels(judged: Judged) -> JudgedRun:
-    if not isinstance(judged, JudgedRun):
-        raise AssertionError("a run is judged by relevance judgments")
-    return judged

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -186,19 +185,7 @@ def _parts(whole: JudgedRun) -> Iterable[_Part]:
     before = np.cumsum(whole.num_ret) // MOST_AT_ONCE
     if not before[-1:].any():
         return whole.once("unjudged", lambda: [_part(whole)])
-    ends = np.flatnonzero(np.diff(before, append=-1)) + 1
-    return (_part(_between(whole, *queries)) for queries in pairwise([0, *ends.tolist()]))
-
-
-def _between(judged: JudgedRun, start: int, stop: int) -> JudgedRun:
-    """Return queries that follow one another."""
-
-    def of(hits: Hits) -> Hits:
-        rows = slice(*np.searchsorted(hits.query, [start, stop]).tolist())
-        return Hits(hits.query[rows] - start, hits.rank[rows], hits.rel[rows])
-
-    hits, ideal, num_ret = of(judged.hits), of(judged.ideal), judged.num_ret[start:stop]
-    return JudgedRun(judged.qids[start:stop], hits, ideal, num_ret, judged.tag)
+    return (_part(whole.select(before == number)) for number in np.unique(before))
 
 
 def _part(judged: JudgedRun) -> _Part:

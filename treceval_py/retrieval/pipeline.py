@@ -557,7 +557,7 @@ def _as_surveyed(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tup
         count += 1
         ids.extend(map(encode, chunk.ids))
         yield from zip(chunk.ids, chunk.texts, strict=True)
-    if count != looked.chunk_count:
+    if count != len(looked.hashes):
         raise RunnerError("the texts changed while they were read", "Start again.", file=looked.name)
 
 
