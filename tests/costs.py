@@ -10,7 +10,7 @@ a case fails, too.
 
 The commands of a case run in one process, which has no other work: first on a few lines, so that modules are loaded,
 then on these again, and that cost, which no input causes, is subtracted from all others; then on n, 2n and 4n lines. On
-a machine that is busy a cost is never too low. So the least of up to seven turns counts, and turns end as soon as
+a machine that is busy a cost is never too low. So the least of up to twelve turns counts, and turns end as soon as
 the case holds. Instructions would need no turns, but virtual machines seldom let a program count them.
 """
 
@@ -38,7 +38,7 @@ GROWTH = 2.3
 NOISE = 0.02
 """Seconds that no doubling explains: a collection of garbage, a page of memory more. Less than this is no cost."""
 
-TURNS = 7
+TURNS = 12
 LIMIT = 60
 """Seconds of processor time after which a case has failed: each needs less than three."""
 
