@@ -153,8 +153,7 @@ def outcome(qrels: Any, run: Any, profile: str, complete: bool) -> Any:
     """Return all that is computed, or the kind of error."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", te.errors.MissingQueriesWarning)
-            warnings.simplefilter("ignore", te.errors.SuspectRunWarning)
+            warnings.simplefilter("ignore", te.errors.TrecevalWarning)  # of missing queries, or that none counts
             found = te.evaluate(qrels, run, MEASURES, profile=profile, complete=complete)
     except te.errors.TrecevalError as error:
         return type(error)
