@@ -528,7 +528,7 @@ class TextEncoder(Loaded):
     def _check_vectors(self) -> None:
         """Refuse vectors that are not finite; note when unrelated texts have the same, or too many weights."""
         for side in SIDES:
-            vectors = self.work(self.prepare((PROBES, ("1", "2"), side)), lambda _: None)
+            vectors = self.work(self.prepare((PROBES, PROBES, side)), lambda _: None)
             if self._settings.kind == "sparse":
                 share = vectors.nnz / (vectors.shape[0] * vectors.shape[1])
                 if not 0 < share < DENSE:

@@ -299,7 +299,7 @@ def settings_for(
         A value is unknown or out of range, contradicts the model, or is needed and was not given.
     """
     dense = model.kind == "dense"
-    known = _known(model) if dense and model.pooling in (None, "lasttoken") else None
+    known = _known(model) if dense and (pooling or model.pooling) in (None, "lasttoken") else None
     chosen: dict[str, tuple[Any, str]] = {"pooling": ("", DEFAULT), "normalise": (False, DEFAULT)}
     if dense:
         chosen["pooling"] = _pooling_for(model, pooling, known)
