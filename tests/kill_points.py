@@ -187,6 +187,7 @@ class Halves(io.RawIOBase):
 def count_encoded(path: str) -> None:
     """Write the ids of texts to a file before they are encoded, and of pairs of a group that some are scored."""
     from treceval_py.retrieval.encoding import Encoder
+
     from treceval_py.retrieval.reranking import CrossEncoder
 
     log = _appending(path)

@@ -14,8 +14,8 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from tiny_models import WORDS, make_tiny_model
-
 from treceval_py.retrieval.encoding import Encoder
+
 from treceval_py.retrieval.models import find_model, settings_for
 
 TEXTS = 300
