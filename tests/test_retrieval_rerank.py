@@ -131,18 +131,53 @@ def test_a_text_is_made_tokens_once(model: str, monkeypatch: pytest.MonkeyPatch)
     assert len(worker.work(prepared, lambda _: None)) == 3
 
 
-@pytest.mark.parametrize("kind", ["gemma", "layerwise", "lightweight"])
-def test_rerankers_on_language_models_are_flag_embeddings(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_reranker_on_a_language_model_is_flag_llm_reranker(tmp_path: Path, precision: str) -> None:
     flag = flag_embedding()
-    folder = make_language_model_reranker(tmp_path / f"bge-reranker-{kind}", kind)
-    name = {"layerwise": "LayerWiseFlagLLMReranker", "lightweight": "LightWeightFlagLLMReranker"}
-    layers = {} if kind == "gemma" else {"cutoff_layers": [28]}
+    folder = make_language_model_reranker(tmp_path / "bge-reranker-gemma")
     pairs = [(query[:60], passage[:90]) for query, passage in random_pairs()[:12]]
-    theirs = getattr(flag, name.get(kind, "FlagLLMReranker"))(folder, devices="cpu", **layers)
-    expected = theirs.compute_score(pairs, batch_size=4, max_length=100)
-    worker = ranker(folder, max_length=100, batch_size=4)
+    expected = flag.FlagLLMReranker(folder, devices="cpu").compute_score(pairs, batch_size=4, max_length=100)
+    worker, done = ranker(folder, max_length=100, batch_size=4, precision=precision), list[int]()
     assert worker.by["engine"] == "FlagEmbedding"
-    assert score(worker, pairs).tolist() == np.array(expected, dtype=np.float32).tolist()
+    scores = score(worker, pairs, done.append)
+    assert (scores.dtype, sum(done)) == (np.float32, len(pairs))
+    if precision == "fp32":
+        assert scores.tolist() == np.array(expected, dtype=np.float32).tolist()
+    else:
+        assert 0 < np.abs(scores - expected).max() < 0.5
+
+
+@pytest.mark.parametrize(
+    ("architecture", "name"),
+    [
+        ("LayerWiseMiniCPMForCausalLM", "LayerWiseFlagLLMReranker"),
+        ("CostWiseGemmaForCausalLM", "LightWeightFlagLLMReranker"),
+    ],
+)
+def test_rerankers_with_some_of_the_layers_are_flag_embeddings_own_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, architecture: str, name: str
+) -> None:
+    """Their classes in FlagEmbedding 1.4.2 do not load beside transformers 5, which is said; here others stand in."""
+    flag = flag_embedding()
+    folder = make_language_model_reranker(tmp_path / "layers")
+    config = Path(folder, "config.json")
+    config.write_text(config.read_text().replace("GemmaForCausalLM", architecture))
+
+    def made(path: str, **how: Any) -> Any:
+        assert (path, how["cutoff_layers"], how["devices"]) == (folder, [28], "cpu")
+        return flag.FlagLLMReranker(path, devices="cpu")
+
+    monkeypatch.setattr(flag, name, made)
+    assert len(score(ranker(folder, max_length=100), [("a", "b"), ("c", "d")])) == 2
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise AttributeError("'list' object has no attribute 'keys'")
+
+    monkeypatch.setattr(flag, name, broken)
+    with pytest.raises(RunnerError) as caught:
+        ranker(folder)
+    assert str(caught.value).startswith(f"{folder}: FlagEmbedding's {name} does not load beside transformers ")
+    assert str(caught.value).endswith(". Use another model, such as BAAI/bge-reranker-v2-m3, or transformers 4.")
 
 
 def test_scores_are_those_of_sentence_transformers_where_nothing_is_cut(model: str) -> None:

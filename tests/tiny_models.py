@@ -213,46 +213,18 @@ def make_tiny_reranker(folder: str | os.PathLike[str], *, labels: int = 1, posit
     return str(folder)
 
 
-def make_language_model_reranker(folder: str | os.PathLike[str], kind: str) -> str:
-    """Make an untrained reranker on a language model: ``gemma``, or with some layers left out, as BGE has them."""
+def make_language_model_reranker(folder: str | os.PathLike[str]) -> str:
+    """Make an untrained reranker on a language model, of the architecture of bge-reranker-v2-gemma."""
     import torch
-    import transformers
-    from FlagEmbedding.inference.reranker.decoder_only.models import (
-        configuration_minicpm_reranker,
-        gemma_config,
-        gemma_model,
-        modeling_minicpm_reranker,
-    )
+    from transformers import GemmaConfig, GemmaForCausalLM
 
-    config, model, more = {
-        "gemma": (transformers.GemmaConfig, transformers.GemmaForCausalLM, {"num_hidden_layers": 2}),
-        "layerwise": (
-            configuration_minicpm_reranker.LayerWiseMiniCPMConfig,
-            modeling_minicpm_reranker.LayerWiseMiniCPMForCausalLM,
-            {"num_hidden_layers": 29, "start_layer": 8},
-        ),
-        "lightweight": (
-            gemma_config.CostWiseGemmaConfig,
-            gemma_model.CostWiseGemmaForCausalLM,
-            {"num_hidden_layers": 29, "start_layer": 8, "layer_sep": 1, "layer_wise": True},
-        ),
-    }[kind]
-    tokenizer = byte_tokenizer("<s>", "", left=kind != "lightweight")
+    tokenizer = byte_tokenizer("<s>", "", left=True)
     torch.manual_seed(0)
-    made = config(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
-        num_attention_heads=2,
-        num_key_value_heads=1 if kind != "layerwise" else 2,
-        head_dim=16,
-        max_position_embeddings=1024,
-        initializer_range=0.2,
-        pad_token_id=tokenizer.pad_token_id,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        **more,
-    )
-    model(made).eval().save_pretrained(os.fspath(folder))
+    config = GemmaConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=1, head_dim=16, max_position_embeddings=1024, initializer_range=0.2,
+        pad_token_id=tokenizer.pad_token_id, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+    )  # fmt: skip
+    GemmaForCausalLM(config).eval().save_pretrained(os.fspath(folder))
     tokenizer.save_pretrained(os.fspath(folder))
     return os.fspath(folder)

@@ -393,7 +393,7 @@ running_options = stacked(
     [
         usual_choice(
             "--precision",
-            ["auto", "fp32", "bf16", "fp16"],
+            ["fp32", "bf16", "fp16", "auto"],
             "fp32, bf16, fp16, or auto: the fastest [fp32].",
             metavar="NAME",
         ),

@@ -84,13 +84,15 @@ def reranker_of(
     options: dict[str, Any], model: str, prefix: str = "rerank_", revision: str | None = None, *, weights: bool = True
 ) -> Reranker:
     """Return a reranker: with the options of reranking, whose names begin with a prefix, and of running a model."""
-    from treceval_py.retrieval.devices import devices_for
+    from treceval_py.retrieval.devices import choose_precision, devices_for
     from treceval_py.retrieval.engines import Reranker
     from treceval_py.retrieval.models import find_model
 
+    devices = devices_for(options["devices"]) if options["ray"] is None else []
     return Reranker(
         model=find_model(model + (f"@{revision}" if revision else ""), wanted="reranker", weights=weights),
-        devices=devices_for(options["devices"]) if options["ray"] is None else (),
+        devices=devices,
+        precision=choose_precision(options["precision"], devices),
         **{name: options[f"{prefix}{name}"] for name in ("depth", "max_length")},
-        **{name: options[name] for name in ("precision", "batch_size", "ray")},
+        **{name: options[name] for name in ("batch_size", "ray")},
     )

@@ -24,7 +24,7 @@ from treceval_py.runs.record import version_of
 POOLING = {"cls": "cls", "mean": "mean", "lasttoken": "last_token"}
 """FlagEmbedding's names of poolings."""
 
-RERANKERS = {"LayerWise": "LayerWiseFlagLLMReranker", "CostWise": "LightWeightFlagLLMReranker"}
+LAYERED = {"LayerWise": "LayerWiseFlagLLMReranker", "CostWise": "LightWeightFlagLLMReranker"}
 """FlagEmbedding's classes of rerankers that compute with some of the layers, by how their architectures begin."""
 
 
@@ -188,10 +188,13 @@ class Ranker(_Flag, PairRanker):
             )
             flag.tokenizer = self._handing = _HandOutPairs(Tokens(tokenizer))
             return tokenizer
-        name = next((kind for start, kind in RERANKERS.items() if architecture.startswith(start)), "FlagLLMReranker")
-        if name == "FlagLLMReranker":
+        name = next((name for start, name in LAYERED.items() if architecture.startswith(start)), None)
+        if name is None:
             self._check_weights("AutoModelForCausalLM")
-        return self._made(name, **({} if name == "FlagLLMReranker" else {"cutoff_layers": [CUTOFF]})).tokenizer
+            return self._made("FlagLLMReranker").tokenizer
+        failure = f"FlagEmbedding's {name} does not load beside transformers {version_of('transformers')}"
+        with self._trying(failure, "Use another model, such as BAAI/bge-reranker-v2-m3, or transformers 4."):
+            return self._made(name, cutoff_layers=[CUTOFF]).tokenizer
 
     def prepare(self, pairs: Any) -> Any:
         """Make tokens of pairs, or leave them texts, with what FlagEmbedding writes before a query and a passage."""
