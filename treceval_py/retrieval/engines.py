@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -325,8 +326,10 @@ class Loaded:
 
     engine: str
     unit = "texts"
+    _network: Any
 
     def __init__(self, model: Model, device: str, precision: str, batch_size: int | None) -> None:
+        self._lock = Lock()  # a tokenizer is one thread's at a time
         self._precision = choose_precision(precision, [device])
         self.notes: tuple[str, ...] = ()
         self._model = model_here(model)
@@ -451,14 +454,18 @@ class TextEncoder(Loaded):
             What `work` takes.
         """
         texts, ids, side = content
-        instruction = self._settings.instruction(side)
-        texts, suffix = [instruction + text for text in texts], self._settings.query_suffix
+        with self._lock:
+            return self._rows([self._settings.instruction(side) + text for text in texts], side), ids, side
+
+    def _rows(self, texts: list[str], side: Side) -> list[IntArray]:
+        """Return the tokens of texts."""
+        suffix = self._settings.query_suffix
         if side == "passages" or not suffix:
-            return self._tokens.texts(texts, self._settings.max_length), ids, side
+            return self._tokens.texts(texts, self._settings.max_length)
         tokenize = self._tokens.tokenizer  # queries are cut before it is added, as FlagEmbedding's FlagICLModel does
         room = self._settings.max_length - len(tokenize(suffix)["input_ids"])
         cut = tokenize(texts, truncation=True, max_length=room, add_special_tokens=False)["input_ids"]
-        return self._tokens.texts([text + suffix for text in tokenize.batch_decode(cut)], UNLIMITED), ids, side
+        return self._tokens.texts([text + suffix for text in tokenize.batch_decode(cut)], UNLIMITED)
 
     def work(self, prepared: Any, advance: Advance) -> Any:
         """Encode texts.
@@ -579,7 +586,8 @@ class PairRanker(Loaded):
 
     def prepare(self, pairs: Sequence[tuple[str, str]]) -> Any:
         """Make tokens of pairs of a query and a passage."""
-        return self._tokens.pairs(pairs, self._length)
+        with self._lock:
+            return self._tokens.pairs(pairs, self._length)
 
     def work(self, prepared: Any, advance: Advance) -> AnyArray:
         """Score pairs.

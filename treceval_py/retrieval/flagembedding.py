@@ -38,7 +38,7 @@ def import_flag_embedding() -> Any:
     """
     check_packages("FlagEmbedding")
     try:
-        import FlagEmbedding  # type: ignore[import-not-found,unused-ignore]
+        import FlagEmbedding  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except Exception as error:  # noqa: BLE001 - it imports most of transformers, which changes
         versions = f"FlagEmbedding {version_of('FlagEmbedding')} beside transformers {version_of('transformers')}"
         todo = "Give --engine sentence-transformers, or install versions that fit: see docs/install.md."

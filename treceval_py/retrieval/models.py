@@ -370,7 +370,7 @@ def _first(*options: tuple[Any, str]) -> tuple[Any, str]:
 def _known(model: Model) -> Any:
     """Return what FlagEmbedding's own table says of a model; None if nothing, or if it cannot be asked."""
     try:
-        from FlagEmbedding.inference.embedder.model_mapping import (  # type: ignore[import-not-found,unused-ignore]
+        from FlagEmbedding.inference.embedder.model_mapping import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
             AUTO_EMBEDDER_MAPPING,
         )
     except Exception:  # noqa: BLE001 - not installed, or broken beside another version of transformers

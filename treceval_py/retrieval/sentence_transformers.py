@@ -13,7 +13,7 @@ import numpy as np
 
 from treceval_py._types import AnyArray, IntArray
 from treceval_py.retrieval.devices import import_torch
-from treceval_py.retrieval.engines import Loaded, PairRanker, TextEncoder, Tokens
+from treceval_py.retrieval.engines import SIDES, Loaded, PairRanker, TextEncoder, Tokens
 from treceval_py.retrieval.models import Side
 from treceval_py.retrieval.tasks import Advance
 
@@ -63,11 +63,16 @@ class Encoder(_Batches, TextEncoder):
         from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]
 
         self._check_weights(self._network_class)
+        self._prompts: dict[Side, dict[str, int]] = {}
         self._layers = SentenceTransformer(modules=self._modules(), device=self._device).eval()
         if self._device == "cpu":
             self._layers.float()  # fp16 rounds weights there, as in FlagModel
-        self._network = self._layers.transformers_model
-        return self._layers.tokenizer
+        self._network, tokenizer = self._layers.transformers_model, self._layers.tokenizer
+        for side in SIDES:  # some models leave the instruction out of the mean
+            if instruction := self._settings.instruction(side):
+                alone = tokenizer(instruction)["input_ids"]
+                self._prompts[side] = {"prompt_length": len(alone) - (alone[-1] in tokenizer.all_special_ids)}
+        return tokenizer
 
     def _modules(self) -> list[Any]:
         """Return the layers; what does not say how it pools gets the pooling of the settings."""
@@ -93,10 +98,7 @@ class Encoder(_Batches, TextEncoder):
 
     def _forward(self, side: Side) -> Callable[[dict[str, Any]], Any]:
         """Return the function that makes the vectors of a batch, where they are computed."""
-        prompt: dict[str, int] = {}
-        if instruction := self._settings.instruction(side):  # which some models leave out of the mean
-            alone = self._layers.tokenizer(instruction)["input_ids"]
-            prompt["prompt_length"] = len(alone) - (alone[-1] in self._layers.tokenizer.all_special_ids)
+        prompt = self._prompts.get(side, {})
         return lambda inputs: self._layers({**inputs, **prompt})["sentence_embedding"]
 
 
