@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import shutil
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -413,15 +412,3 @@ def test_processes_give_the_same_bytes_and_leave_nothing_running(tiny, encoder, 
     assert sum(told) == 2 * 4 * 20
     pool.close()
     assert multiprocessing.active_children() == []
-
-
-@both
-def test_tokens_are_made_in_several_threads(tiny, engine):
-    """A tokenizer is cut to a length before it is used, and Rust lends it to one thread at a time."""
-    encoder = encoder_of(tiny, engine=engine, instruction="the people of the city: ")
-    texts = [text * 20 for text in TEXTS] * 40
-    expected = {side: encoder.prepare((texts, texts, side))[0] for side in ("passages", "queries")}
-    with ThreadPoolExecutor(4) as threads:
-        for side, made in threads.map(lambda side: (side, encoder.prepare((texts, texts, side))[0]), [*expected] * 10):
-            for row, other in zip(made, expected[side], strict=True):
-                np.testing.assert_array_equal(row, other)

@@ -22,6 +22,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval import engines
+from treceval_py.retrieval import hub as packages_needed
 from treceval_py.retrieval.devices import choose_precision, default_batch_size, devices_for
 from treceval_py.retrieval.models import UNLIMITED, find_model, identity, model_here, settings_for
 
@@ -646,6 +647,11 @@ def test_flag_embedding_that_cannot_be_imported_is_one_line_that_names_the_other
         "FlagEmbedding 1.4.2 beside transformers 5.24.0 cannot be imported: "
         "No module named 'transformers.modeling_attn_mask_utils'. "
         "Give --engine sentence-transformers, or install versions that fit: see docs/install.md."
+    )
+    monkeypatch.setattr(packages_needed, "find_spec", lambda _: None)
+    assert refusal(flagembedding.import_flag_embedding) == (
+        "this needs the package FlagEmbedding, which is not installed. "
+        "pip install '.[retrieve]', in your clone of treceval_py; or give --engine sentence-transformers."
     )
     # Then its table is unknown too, and the model must say how it pools.
     assert "--pooling" in refusal(settings_for, find_model(make(tmp_path / "bge-base-en-v1.5")))

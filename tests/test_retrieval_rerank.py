@@ -11,6 +11,7 @@ import os
 import pickle
 import random
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,17 @@ def test_a_text_is_made_tokens_once(model: str, monkeypatch: pytest.MonkeyPatch)
     ]
     monkeypatch.setattr(type(worker._tokens.tokenizer), "__call__", None)
     assert len(worker.work(prepared, lambda _: None)) == 3
+
+
+def test_tokens_are_made_in_several_threads(model: str) -> None:
+    """A tokenizer is told to cut before it is used: queries to another length than passages, pairs to a third."""
+    worker, pairs = ranker(model, max_length=64), random_pairs() * 5
+    expected = worker.prepare(pairs)
+    with ThreadPoolExecutor(4) as threads:
+        for rows in threads.map(worker.prepare, [pairs] * 12):
+            assert all(
+                np.array_equal(row["input_ids"], other["input_ids"]) for row, other in zip(rows, expected, strict=True)
+            )
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

@@ -572,9 +572,9 @@ class PairRanker(Loaded):
         self._length = reranker.length
         with self._trying("the model cannot be loaded", "Copy it again, or use another."):
             self._tokens = Tokens(self._load())
-        longest = WORD * self._length
-        # A length or a padding that it cannot take fails here.
-        self.work(self.prepare([(longest, longest), (WORD, WORD)]), lambda _: None)
+            longest = WORD * self._length
+            prepared = self.prepare([(longest, longest), (WORD, WORD)])
+        self.work(prepared, lambda _: None)  # a length or a padding that it cannot take fails here
 
     def _load(self) -> Any:
         """Load the model; return its tokenizer."""

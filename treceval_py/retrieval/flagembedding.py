@@ -36,12 +36,15 @@ def import_flag_embedding() -> Any:
     RunnerError
         It is not installed, or cannot be imported beside the version of transformers that is.
     """
-    check_packages("FlagEmbedding")
+    other = "give --engine sentence-transformers"
     try:
+        check_packages("FlagEmbedding")
         import FlagEmbedding  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except RunnerError as error:
+        raise RunnerError(error.what, f"{error.todo}; or {other}.") from None
     except Exception as error:  # noqa: BLE001 - it imports most of transformers, which changes
         versions = f"FlagEmbedding {version_of('FlagEmbedding')} beside transformers {version_of('transformers')}"
-        todo = "Give --engine sentence-transformers, or install versions that fit: see docs/install.md."
+        todo = f"{other.capitalize()}, or install versions that fit: see docs/install.md."
         raise RunnerError(f"{versions} cannot be imported: {first_line(error)}", todo) from None
     return FlagEmbedding
 
