@@ -186,20 +186,20 @@ class Halves(io.RawIOBase):
 
 def count_encoded(path: str) -> None:
     """Write the ids of texts to a file before they are encoded, and of pairs of a group that some are scored."""
-    from treceval_py.retrieval.encoding import Encoder
-    from treceval_py.retrieval.reranking import CrossEncoder
+    from treceval_py.retrieval.engines import PairRanker, TextEncoder
 
     log = _appending(path)
-    encoder: Any = Encoder
-    encode = encoder.encode
+    encoder: Any = TextEncoder
+    encode = encoder.work
 
-    def counted(self: Any, texts: list[str], *, side: str, ids: list[str] | None = None, **rest: Any) -> Any:
-        if ids is not None:  # without, they are texts that only try out the model
+    def counted(self: Any, prepared: Any, *rest: Any) -> Any:
+        _, ids, side = prepared
+        if isinstance(ids, list):  # otherwise they are texts that only try out the model
             os.write(log, "".join(f"{side}\t{each}\n" for each in ids).encode())
-        return encode(self, texts, side=side, ids=ids, **rest)
+        return encode(self, prepared, *rest)
 
-    encoder.encode = counted
-    scorer: Any = CrossEncoder
+    encoder.work = counted
+    scorer: Any = PairRanker
     work = scorer.work
 
     def scored(self: Any, pairs: Any, *rest: Any) -> Any:

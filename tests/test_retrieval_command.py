@@ -20,10 +20,10 @@ from syrupy.assertion import SnapshotAssertion
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval import pipeline, planning
 from treceval_py.retrieval.collection import Collection
+from treceval_py.retrieval.engines import Reranker
 from treceval_py.retrieval.external import Imported, read_vectors
 from treceval_py.retrieval.models import find_model
 from treceval_py.retrieval.pipeline import Request, check_request
-from treceval_py.retrieval.reranking import Reranker
 
 skip_without("bm25s", "scipy", "pyarrow")
 
@@ -175,12 +175,12 @@ def test_models_and_settings_that_score_no_pair_are_refused_and_their_neighbours
         (tmp_path / name).write_text(content)
     fits = find_model(tmp_path, wanted="reranker")
     refused: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        ({"architecture": "GemmaForCausalLM"}, {}),
+        ({"architecture": "GemmaForCausalLM"}, {"engine": "sentence-transformers"}),
         ({"prompts": {"query": "<query>: "}}, {}),
         ({}, {"max_length": 31}),
         ({}, {"max_length": 513}),
         ({}, {"depth": 0}),
-        ({}, {"precision": "fp16", "devices": ("cpu",)}),
+        ({}, {"precision": "fp8"}),
     ]
     told = []
     for changed, settings in refused:

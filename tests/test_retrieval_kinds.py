@@ -10,7 +10,7 @@ from packages import flag_embedding, skip_without
 from tiny_models import TEXTS, byte_tokenizer, make_decoder, make_tiny_model, make_xlm_roberta
 
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval.encoding import Encoder
+from treceval_py.retrieval.engines import encoder_maker
 from treceval_py.retrieval.models import find_model, settings_for
 
 skip_without("sentence_transformers")
@@ -33,9 +33,13 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("kinds")
 
 
-def encoder_of(folder, **settings):
+def encoder_of(folder, engine=None, **settings):
     model = find_model(folder)
-    return Encoder(model, settings_for(model, **settings), device="cpu", batch_size=4)
+    return encoder_maker(model, settings_for(model, **settings), 4, engine)("cpu")
+
+
+def encode(encoder, side="passages"):
+    return encoder.work(encoder.prepare((TEXTS, TEXTS, side)), lambda _: None)
 
 
 def saved(folder, transformer, *more, **told):
@@ -58,7 +62,7 @@ def agrees(encoder, folder, *, query="", passage="", longest=None):
         model.max_seq_length = longest
     for side, prompt in (("queries", query), ("passages", passage)):
         expected = model.encode(TEXTS, prompt=prompt, batch_size=4)
-        np.testing.assert_allclose(encoder.encode(TEXTS, side=side), expected, atol=1e-6)
+        np.testing.assert_allclose(encode(encoder, side), expected, atol=1e-6)
 
 
 def pooling(mode, **more):
@@ -75,9 +79,12 @@ def bert(folder):
 
 def test_a_model_in_the_layout_of_bge(folder, bert):
     made = saved(folder / "bge-tiny", bert, pooling("cls"), layers.Normalize)
-    agrees(encoder_of(made), made)
     expected = flag_embedding().FlagModel(made, use_fp16=False, devices="cpu", batch_size=4).encode(TEXTS)
-    np.testing.assert_array_equal(encoder_of(made).encode(TEXTS, side="passages"), expected)
+    for engine, name in ((None, "FlagEmbedding"), ("sentence-transformers", "sentence-transformers")):
+        encoder = encoder_of(made, engine)
+        assert encoder.by["engine"] == name
+        agrees(encoder, made)
+        np.testing.assert_array_equal(encode(encoder), expected)
 
 
 def test_prompts_of_query_and_passage(folder, bert):
@@ -92,34 +99,33 @@ def test_prompts_that_are_left_out_of_the_mean(folder, bert):
     encoder = encoder_of(made)
     agrees(encoder, made, query=prompts["query"], passage=prompts["document"])
     # They are left out of the mean and not of what the model reads.
-    alone = encoder_of(made, query_instruction="").encode(TEXTS, side="queries")
-    assert not np.allclose(encoder.encode(TEXTS, side="queries"), alone, atol=1e-3)
+    alone = encode(encoder_of(made, instruction=""), "queries")
+    assert not np.allclose(encode(encoder, "queries"), alone, atol=1e-3)
 
 
 def test_a_layer_after_the_pooling_and_a_length(folder, bert):
     made = saved(folder / "dense", bert, pooling("mean"), lambda width: layers.Dense(width, 8), layers.Normalize)
     (folder / "dense" / "sentence_bert_config.json").write_text('{"max_seq_length": 40}')
-    encoder = encoder_of(made)
-    assert (encoder.dimensions, settings_for(find_model(made)).passage_max_length) == (8, 40)
-    agrees(encoder, made, longest=40)
+    model = find_model(made)
+    assert (model.dimensions, settings_for(model).max_length) == (8, 40)
+    agrees(encoder_of(made), made, longest=40)
 
 
 def test_a_model_for_inner_products_and_two_poolings(folder, bert):
     made = saved(folder / "two", bert, lambda width: layers.Pooling(width, ("cls", "max")), similarity_fn_name="dot")
-    encoder = encoder_of(made)
-    assert encoder.dimensions == 64
-    agrees(encoder, made)
+    assert find_model(made).dimensions == 64
+    agrees(encoder_of(made), made)
 
 
 def test_a_model_in_the_layout_of_bge_m3(folder):
     xlm = make_xlm_roberta(folder / "xlm")
     made = saved(folder / "bge-m3", xlm, pooling("cls"), layers.Normalize)
-    encoder = encoder_of(made)
-    agrees(encoder, made, longest=512)
-    expected = (
-        flag_embedding().FlagModel(made, use_fp16=False, devices="cpu", batch_size=4).encode(TEXTS, max_length=512)
-    )
-    np.testing.assert_array_equal(encoder.encode(TEXTS, side="passages"), expected)
+    flag = flag_embedding().BGEM3FlagModel(made, use_fp16=False, devices="cpu", batch_size=4)
+    expected = flag.encode(TEXTS, max_length=512)["dense_vecs"]
+    for engine in (None, "sentence-transformers"):
+        encoder = encoder_of(made, engine)
+        agrees(encoder, made, longest=512)
+        np.testing.assert_array_equal(encode(encoder), expected)
 
 
 # Decoders
@@ -135,14 +141,17 @@ def test_a_model_in_the_layout_of_bge_m3(folder):
 )
 def test_a_decoder_that_says_nothing_is_run_as_its_model_card_has_it(folder, name, kind, form):
     made = make_decoder(folder / name, kind)
-    encoder = encoder_of(made)
-    assert encoder.notes == ()
     flag = flag_embedding().FlagLLMModel(
         made, use_fp16=False, devices="cpu", batch_size=4, query_instruction_format=form,
         query_instruction_for_retrieval=f"{TASK}." if kind == "gemma2" else TASK,
     )  # fmt: skip
-    np.testing.assert_allclose(encoder.encode(TEXTS, side="queries"), flag.encode_queries(TEXTS), atol=1e-6)
-    np.testing.assert_allclose(encoder.encode(TEXTS, side="passages"), flag.encode_corpus(TEXTS), atol=1e-6)
+    for engine in ("flagembedding", "sentence-transformers"):
+        encoder = encoder_of(made, engine)
+        assert encoder.notes == ()
+        for side, function in (("queries", flag.encode_queries), ("passages", flag.encode_corpus)):
+            if engine == "flagembedding":
+                np.testing.assert_array_equal(encode(encoder, side), function(TEXTS))
+            np.testing.assert_allclose(encode(encoder, side), function(TEXTS), atol=1e-6)
 
 
 def test_a_decoder_that_describes_itself(folder):
@@ -155,13 +164,14 @@ def test_a_decoder_that_describes_itself(folder):
 
 def test_queries_of_bge_en_icl_end_as_flag_icl_model_ends_them_even_when_they_are_cut(folder):
     made = make_decoder(folder / "bge-en-icl", "mistral")
-    encoder = encoder_of(made, query_max_length=160)
     flag = flag_embedding().FlagICLModel(
         made, use_fp16=False, devices="cpu", batch_size=4, query_max_length=160,
         query_instruction_for_retrieval=f"{TASK}.",
     )  # fmt: skip
-    np.testing.assert_allclose(encoder.encode(TEXTS, side="queries"), flag.encode_queries(TEXTS), atol=1e-6)
-    np.testing.assert_allclose(encoder.encode(TEXTS, side="passages"), flag.encode_corpus(TEXTS), atol=1e-6)
+    for engine in ("flagembedding", "sentence-transformers"):
+        encoder = encoder_of(made, engine, max_length=160)
+        np.testing.assert_allclose(encode(encoder, "queries"), flag.encode_queries(TEXTS), atol=1e-6)
+        np.testing.assert_allclose(encode(encoder), flag.encode_corpus(TEXTS, max_length=160), atol=1e-6)
 
 
 def test_a_tokenizer_that_does_not_end_texts_is_noted(folder):
@@ -171,17 +181,6 @@ def test_a_tokenizer_that_does_not_end_texts_is_noted(folder):
         "The vector of a text is that of its last token, and the tokenizer puts none of its own at the end: "
         "if the model was trained with one, texts will rank badly."
     )
-
-
-# Precision
-
-
-def test_weights_of_fp16_computed_in_fp32_are_flag_models_default_on_a_cpu(folder, bert):
-    made = saved(folder / "halved", bert, pooling("cls"), layers.Normalize)
-    expected = flag_embedding().FlagModel(made, devices="cpu", batch_size=4).encode(TEXTS)
-    found = encoder_of(made, precision="fp16-weights").encode(TEXTS, side="passages")
-    np.testing.assert_array_equal(found, expected)
-    assert not np.array_equal(found, encoder_of(made).encode(TEXTS, side="passages"))
 
 
 # Damage, and models of other kinds

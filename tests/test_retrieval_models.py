@@ -16,14 +16,14 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 from command import treceval
-from packages import skip_without
+from packages import flag_embedding, skip_without
 from refused import message
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.corpora.texts import Chunk
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval import encoding
-from treceval_py.retrieval.devices import check_precision, default_batch_size, devices_for
+from treceval_py.retrieval import engines
+from treceval_py.retrieval import hub as packages_needed
+from treceval_py.retrieval.devices import choose_precision, default_batch_size, devices_for
 from treceval_py.retrieval.models import UNLIMITED, find_model, identity, model_here, settings_for
 
 BERT = {"model_type": "bert", "hidden_size": 4, "max_position_embeddings": 64}
@@ -112,17 +112,12 @@ def test_weights_in_several_files_are_hashed_with_their_index(tmp_path):
     ("config", "positions"),
     [
         ({"model_type": "bert", "max_position_embeddings": 512}, 512),
-        # position 0 and 1 are never used: counting begins after the padding token, which is 1, also where it is not said
-        ({"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": 1}, 512),
-        ({"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": None}, 512),
-        ({"model_type": "xlm-roberta", "max_position_embeddings": 8194, "pad_token_id": 1}, 8192),
-        ({"model_type": "mpnet", "max_position_embeddings": 514, "pad_token_id": 0}, 513),
         ({"model_type": "t5"}, UNLIMITED),
         ({"model_type": "gpt2", "n_positions": 1}, 1),
         ({"model_type": "gpt2", "n_positions": 0}, UNLIMITED),
     ],
 )
-def test_the_tokens_that_a_model_can_take_are_those_of_its_architecture(tmp_path, config, positions):
+def test_the_tokens_that_a_model_can_take_are_those_of_its_configuration(tmp_path, config, positions):
     assert find_model(make(tmp_path / "m", {"hidden_size": 4, **config})).positions == positions
 
 
@@ -160,7 +155,7 @@ def test_the_pooling_of_a_real_model_is_read():
     of_length, of_pooling, of_layers = "sentence_bert_config.json", "1_Pooling/config.json", "modules.json"
     assert list(settings_for(model).sources.items()) == [
         ("pooling", of_pooling), ("normalise", of_layers), ("query_instruction", "default"),
-        ("passage_instruction", "default"), ("query_max_length", of_length), ("passage_max_length", of_length),
+        ("passage_instruction", "default"), ("max_length", of_length),
     ]  # fmt: skip
 
 
@@ -244,7 +239,6 @@ REFUSED = {
     "a dense model as a reranker": ("m", {}, {}, {"wanted": "reranker"}),
     "several vectors for each text": ("colbert", {"config": COLBERT}, {}, {}),
     "other layers": ("m", {"modules": ["StaticEmbedding", "Pooling"]}, {}, {}),
-    "a revision of a folder": ("m", {}, {}, {"revision": "main"}),
 }
 """By case: the folder's name, what `make` gets, files that are written then, and what is asked for."""
 
@@ -257,6 +251,12 @@ def test_folders_that_have_no_model_for_it_are_refused(tmp_path, snapshot: Snaps
             (tmp_path / case / name / file).write_text(content)
         told[case] = refusal(find_model, folder, **asked).replace(str(tmp_path / case), "…")
     assert told == snapshot
+
+
+def test_a_folder_has_no_revision_and_may_have_an_at_in_its_name(tmp_path):
+    folder = make(tmp_path / "m")
+    assert refusal(find_model, f"{folder}@main") == f"{folder}: a folder has no revisions. Leave the revision out."
+    assert find_model(make(tmp_path / "m@main")).revision is None
 
 
 def test_what_can_only_be_a_folder_is_not_looked_for_on_the_hub(tmp_path, monkeypatch):
@@ -289,14 +289,14 @@ def test_a_hub_model_in_the_cache_is_found_without_the_hub(hub):
     model = find_model("BAAI/bge-base-en-v1.5")
     assert (model.name, model.revision) == ("BAAI/bge-base-en-v1.5", COMMIT)
     assert model.folder == str(hub / "snapshots" / COMMIT)
-    assert find_model("BAAI/bge-base-en-v1.5", COMMIT) == find_model("BAAI/bge-base-en-v1.5", weights=False) == model
+    assert find_model(f"BAAI/bge-base-en-v1.5@{COMMIT}") == find_model("BAAI/bge-base-en-v1.5", weights=False) == model
 
 
 def test_a_hub_model_that_cannot_be_had_is_one_clear_line(hub, snapshot: SnapshotAssertion):
-    asked = [("BAAI/bge-small-en-v1.5", None), ("BAAI/bge-base-en-v1.5", "v2")]
-    told = [refusal(find_model, name, revision) for name, revision in asked]
+    asked = ["BAAI/bge-small-en-v1.5", "BAAI/bge-base-en-v1.5@v2"]
+    told = [refusal(find_model, name) for name in asked]
     assert told == snapshot
-    assert refusal(find_model, asked[0][0], weights=False) == told[0]
+    assert refusal(find_model, asked[0], weights=False) == told[0]
 
 
 def test_a_model_that_was_found_on_another_machine_is_looked_for_on_this_one(
@@ -332,7 +332,7 @@ def downloads(hub, monkeypatch):
 
 
 def test_only_what_is_needed_is_downloaded(hub, downloads):
-    needed = ["1_Pooling/config.json", "2_Dense/model.safetensors", "config.json", "model.safetensors",
+    needed = ["1_Pooling/config.json", "2_Dense/model.safetensors", "colbert_linear.pt", "config.json", "model.safetensors",
               "modules.json", "sparse_linear.pt", "tokenizer.json", "vocab.txt"]  # fmt: skip
     others = ["README.md", "pytorch_model.bin", "onnx/model.onnx"]
     asked = downloads(dict.fromkeys([*needed, *others], 1), str(hub / "snapshots" / COMMIT))
@@ -350,59 +350,67 @@ def test_a_preview_downloads_the_configuration_and_no_weights(hub, downloads):
     model = find_model("BAAI/bge-base-en-v1.5", weights=False)
     small = ["1_Pooling/config.json", "config.json"]
     assert asked == [("BAAI/bge-base-en-v1.5", {"revision": COMMIT, "allow_patterns": small})]
-    assert (model.hidden_size, model.bytes, model.files, model.family) == (768, 437_955_512, {}, "bge-en")
+    assert (model.hidden_size, model.bytes, model.files, model.titles[0]) == (768, 437_955_512, {}, "bge-base-en-v1.5")
 
 
 # Settings
 
 
 @pytest.mark.parametrize(
-    ("folder", "config", "pooling", "query", "passage"),
+    ("folder", "config", "query", "passage"),
     [
         # as their model cards have it
-        ("bge-base-en-v1.5", {}, "cls", ENGLISH, ""),
-        ("BGE-small-en", {}, "cls", ENGLISH, ""),
-        ("bge-large-zh-v1.5", {}, "cls", "为这个句子生成表示以用于检索相关文章：", ""),
-        ("bge-large-zh-noinstruct", {}, "cls", "", ""),
-        ("bge-m3", {}, "cls", "", ""),
-        ("bge-en-icl", {}, "lasttoken", f"<instruct>{TASK}.\n<query>", ""),
-        ("bge-multilingual-gemma2", {}, "lasttoken", f"<instruct>{TASK}.\n<query>", ""),
-        ("e5-base-v2", {}, "mean", "query: ", "passage: "),
-        ("multilingual-e5-small", {}, "mean", "query: ", "passage: "),
-        ("multilingual-e5-large-instruct", {}, "mean", f"Instruct: {TASK}\nQuery: ", ""),
-        ("e5-mistral-7b-instruct", {}, "lasttoken", f"Instruct: {TASK}\nQuery: ", ""),
-        ("gte-Qwen2-1.5B-instruct", {}, "lasttoken", f"Instruct: {TASK}\nQuery: ", ""),
-        ("Qwen3-Embedding-0.6B", {}, "lasttoken", f"Instruct: {TASK}\nQuery:", ""),
-        ("gte-base", {}, "mean", "", ""),
-        ("gte-large-en-v1.5", {}, "cls", "", ""),
-        ("bge-base-en-v1.5/checkpoint-300", {}, "cls", ENGLISH, ""),
-        (f"models--BAAI--bge-base-en/snapshots/{COMMIT}", {}, "cls", ENGLISH, ""),
+        ("bge-base-en-v1.5", {}, ENGLISH, ""),
+        ("BGE-small-en", {}, ENGLISH, ""),
+        ("bge-large-zh-v1.5", {}, "为这个句子生成表示以用于检索相关文章：", ""),
+        ("bge-large-zh-noinstruct", {}, "", ""),
+        ("bge-m3", {}, "", ""),
+        ("e5-base-v2", {}, "query: ", "passage: "),
+        ("multilingual-e5-small", {}, "query: ", "passage: "),
+        ("multilingual-e5-large-instruct", {}, f"Instruct: {TASK}\nQuery: ", ""),
+        ("gte-base", {}, "", ""),
+        ("bge-micro-v2", {}, "", ""),
+        ("not-bge-base-en", {}, "", ""),
+        ("e5", {}, "", ""),
+        ("bge-base-en-v1.5/checkpoint-300", {}, ENGLISH, ""),
+        (f"models--BAAI--bge-base-en/snapshots/{COMMIT}", {}, ENGLISH, ""),
         # what the configurations of BGE and of models trained from it say
-        ("mine", {"_name_or_path": "/root/.cache/torch/sentence_transformers/BAAI_bge-base-en/"}, "cls", ENGLISH, ""),
-        ("mine", {"_name_or_path": "BAAI/bge-small-en-v1.5"}, "cls", ENGLISH, ""),
+        ("mine", {"_name_or_path": "/root/.cache/torch/sentence_transformers/BAAI_bge-base-en/"}, ENGLISH, ""),
+        ("mine", {"_name_or_path": "BAAI/bge-small-en-v1.5"}, ENGLISH, ""),
     ],
 )
-def test_models_that_say_nothing_are_known_by_their_names(tmp_path, folder, config, pooling, query, passage):
-    model = find_model(make(tmp_path / folder, {**BERT, **config}))
-    settings = settings_for(model)
-    assert (settings.pooling, settings.query_instruction, settings.passage_instruction) == (pooling, query, passage)
-    assert settings.sources["query_instruction"] == settings.sources["pooling"] == f"the model card of {model.family}"
+def test_instructions_that_no_file_says_are_those_of_the_model_card(tmp_path, folder, config, query, passage):
+    settings = settings_for(find_model(make(tmp_path / folder, {**BERT, **config}, **MEAN)))
+    assert (settings.query_instruction, settings.passage_instruction) == (query, passage)
+    assert settings.sources["query_instruction"] == ("the model card" if query else "default")
 
 
-@pytest.mark.parametrize("folder", ["bge-micro-v2", "not-bge-base-en", "minilm", "e5", "gte-tiny"])
-def test_other_models_are_none_of_them(tmp_path, folder):
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("folder", "pooling", "query"),
+    [
+        ("bge-base-en-v1.5", "cls", ENGLISH),
+        ("bge-m3", "cls", ""),
+        ("e5-base-v2", "mean", "query: "),
+        ("gte-base", "mean", ""),
+        ("gte-large-en-v1.5", "cls", ""),
+        ("bge-en-icl", "lasttoken", f"<instruct>{TASK}.\n<query>"),
+        ("bge-multilingual-gemma2", "lasttoken", f"<instruct>{TASK}.\n<query>"),
+        ("e5-mistral-7b-instruct", "lasttoken", f"Instruct: {TASK}\nQuery: "),
+        ("gte-Qwen2-1.5B-instruct", "lasttoken", f"Instruct: {TASK}\nQuery: "),
+        ("Qwen3-Embedding-0.6B", "lasttoken", f"Instruct: {TASK}\nQuery:"),
+    ],
+)
+def test_the_pooling_that_no_file_says_is_the_one_of_flag_embeddings_table(tmp_path, folder, pooling, query):
+    """FlagEmbedding's model_mapping.py; the task is the one of the model cards."""
+    flag_embedding()
     model = find_model(make(tmp_path / folder))
-    assert model.family is None
-    settings = settings_for(model, pooling="mean")
-    assert (settings.query_instruction, settings.normalise, settings.sources["pooling"]) == ("", True, "asked for")
-
-
-def test_the_card_of_bge_en_icl_puts_something_after_queries_too(tmp_path):
-    model = find_model(make(tmp_path / "bge-en-icl"))
     settings = settings_for(model)
-    assert settings.query_suffix == "\n<response>"
-    assert identity(model, settings, "queries")["instruction"] == f"<instruct>{TASK}.\n<query>{{}}\n<response>"
-    assert identity(model, settings, "passages")["instruction"] == ""
+    assert (settings.pooling, settings.query_instruction) == (pooling, query)
+    assert settings.sources["pooling"] == "FlagEmbedding"
+    if folder == "bge-en-icl":
+        assert identity(model, settings, "queries")["instruction"] == f"{query}{{}}\n<response>"
+        assert identity(model, settings, "passages")["instruction"] == ""
 
 
 @pytest.mark.parametrize(
@@ -427,10 +435,10 @@ def test_instructions_are_the_prompts_that_the_model_has(tmp_path, told, query, 
 
 def test_empty_prompts_do_not_say_that_there_is_no_instruction(tmp_path):
     """As sentence-transformers saves a model of BGE; an instruction that is given is taken even when it is empty."""
-    model = find_model(make(tmp_path / "bge-base-en-v1.5", prompts={"query": "", "document": ""}))
+    model = find_model(make(tmp_path / "bge-base-en-v1.5", prompts={"query": "", "document": ""}, **MEAN))
     assert settings_for(model).query_instruction == ENGLISH
-    assert settings_for(model, query_instruction="").query_instruction == ""
-    assert settings_for(model, passage_instruction="passage: ").passage_instruction == "passage: "
+    assert settings_for(model, instruction="").query_instruction == ""
+    assert settings_for(model, instruction="q: ").sources["query_instruction"] == "asked for"
 
 
 @pytest.mark.parametrize(
@@ -439,14 +447,13 @@ def test_empty_prompts_do_not_say_that_there_is_no_instruction(tmp_path):
         ("m", {"modules": ["Transformer", "Pooling", "Normalize"]}, True, "modules.json"),
         ("m", {"modules": ["Transformer", "Pooling"], "similarity_fn_name": "dot"}, False, "config_sentence_transformers.json"),
         ("m", {"modules": ["Transformer", "Pooling"], "similarity_fn_name": "cosine"}, True, "default"),
-        ("multi-qa-mpnet-base-dot-v1", {}, False, "the model card of inner-product"),
+        ("multi-qa-mpnet-base-dot-v1", {}, False, "the model card"),
     ],
 )  # fmt: skip
 def test_vectors_are_normalised_unless_the_model_was_made_for_inner_products(tmp_path, name, told, normalise, source):
     model = find_model(make(tmp_path / name, pooling={"pooling_mode": "mean"}, **told))
     settings = settings_for(model)
     assert (settings.normalise, settings.sources["normalise"]) == (normalise, source)
-    assert settings_for(model, normalise=not normalise).normalise is not normalise
 
 
 def test_settings_out_of_range_are_refused_and_their_neighbours_are_not(tmp_path, snapshot: SnapshotAssertion):
@@ -454,16 +461,19 @@ def test_settings_out_of_range_are_refused_and_their_neighbours_are_not(tmp_path
     says = find_model(make(tmp_path / "mean" / "m", **MEAN))
     cls = {"pooling": "cls"}
     refused = [
-        (silent, {}), (says, cls), (silent, {"pooling": "max"}), (silent, {**cls, "dimensions": 5}),
-        (silent, {**cls, "dimensions": 0}), (silent, {**cls, "query_max_length": 65}),
-        (silent, {**cls, "query_max_length": 2}), (silent, {**cls, "passage_max_length": 65}),
-        (silent, {**cls, "passage_max_length": 2}),
+        (says, cls), (silent, {"pooling": "max"}), (silent, {**cls, "max_length": 65}),
+        (silent, {**cls, "max_length": 2}),
     ]  # fmt: skip
     assert [refusal(settings_for, model, **given).removeprefix(model.name) for model, given in refused] == snapshot
-    lasttoken = settings_for(silent, pooling="lasttoken", dimensions=4, query_max_length=64, passage_max_length=3)
-    assert (lasttoken.dimensions, lasttoken.query_max_length, lasttoken.passage_max_length) == (4, 64, 3)
-    other = settings_for(says, pooling="mean", dimensions=1, query_max_length=3, passage_max_length=64)
-    assert (other.dimensions, other.query_max_length, other.passage_max_length) == (1, 3, 64)
+    assert settings_for(silent, pooling="cls", max_length=64).max_length == 64
+    assert settings_for(says, pooling="mean", max_length=3).max_length == 3
+
+
+@pytest.mark.slow
+def test_a_pooling_that_nobody_knows_must_be_given(tmp_path, snapshot: SnapshotAssertion):
+    silent = find_model(make(tmp_path / "m"))
+    assert refusal(settings_for, silent).removeprefix(silent.name) == snapshot
+    assert settings_for(silent, pooling="lasttoken").sources["pooling"] == "asked for"
 
 
 @pytest.mark.parametrize(
@@ -481,23 +491,23 @@ def test_settings_out_of_range_are_refused_and_their_neighbours_are_not(tmp_path
 def test_512_tokens_count_or_what_the_model_was_made_for(tmp_path, positions, told, length, source):
     model = find_model(make(tmp_path / "m", {**BERT, "max_position_embeddings": positions}, **told))
     settings = settings_for(model, pooling="cls")
-    assert (settings.query_max_length, settings.passage_max_length) == (length, length)
-    assert settings.sources["passage_max_length"] == source
+    assert (settings.max_length, settings.sources["max_length"]) == (length, source)
 
 
 # Identity
 
 
 def test_the_identity_of_a_side_is_what_decides_its_vectors_as_plain_json(tmp_path):
-    model = find_model(make(tmp_path / "bge-base-en"))
-    settings = settings_for(model, dimensions=2, query_max_length=16, precision="bf16", normalise=False)
+    model = find_model(make(tmp_path / "bge-base-en", pooling={"pooling_mode": "cls"}))
+    settings = settings_for(model, max_length=16, precision="bf16")
     of_model = {"name": "bge-base-en", "revision": None, "files": model.files}
     shared = {
-        "model": of_model, "kind": "dense", "pooling": "cls", "normalise": False, "precision": "bf16", "dimensions": 2,
+        "model": of_model, "kind": "dense", "pooling": "cls", "normalise": True, "precision": "bf16", "dimensions": 4,
+        "max_length": 16,
     }  # fmt: skip
     queries = identity(model, settings, "queries")
-    assert json.loads(json.dumps(queries)) == queries == {**shared, "instruction": ENGLISH, "max_length": 16}
-    assert identity(model, settings, "passages") == {**shared, "instruction": "", "max_length": 64}
+    assert json.loads(json.dumps(queries)) == queries == {**shared, "instruction": ENGLISH}
+    assert identity(model, settings, "passages") == {**shared, "instruction": ""}
 
 
 def test_another_model_in_a_folder_of_the_same_name_has_another_identity(tmp_path):
@@ -508,12 +518,11 @@ def test_another_model_in_a_folder_of_the_same_name_has_another_identity(tmp_pat
     assert one == same != other
 
 
-@pytest.mark.parametrize(("given", "length"), [([], 4), (["--set", "dimensions=2"], 2)])
-def test_the_plan_has_the_length_of_the_vectors(tmp_path, given, length):
+def test_the_plan_has_the_length_of_the_vectors(tmp_path):
     skip_without("sentence_transformers", "faiss")
-    model = ["--model", make(tmp_path / "m", **MEAN), "--device", "cpu", *given]
+    model = ["--model", make(tmp_path / "m", **MEAN), "--device", "cpu"]
     told = treceval(["retrieve", str(DATA), "-o", str(tmp_path / "run.txt"), *model, "--dry-run", "--set", "probe=no"])
-    assert f"  {length} dimensions, mean pooling " in told.out.decode()
+    assert "  4 dimensions, mean pooling " in told.out.decode()
 
 
 # Checks of a loaded model, of which only the tokenizer and the names of its tensors matter here
@@ -522,7 +531,8 @@ def test_the_plan_has_the_length_of_the_vectors(tmp_path, given, length):
 class Words:
     """A tokenizer that has one token for any word, and puts one of its own before and after a text."""
 
-    unk_token_id, all_special_ids = 0, [1, 2]
+    unk_token_id, all_special_ids, pad_token_id, pad_token_type_id = 0, [1, 2], 3, 0
+    padding_side, model_input_names, is_fast = "right", ["input_ids", "attention_mask"], False
 
     def __init__(self, word):
         self.word = word
@@ -530,45 +540,31 @@ class Words:
     def __len__(self):
         return 4
 
-    def __call__(self, text, add_special_tokens=True):
+    def __call__(self, text, add_special_tokens=True, truncation=False, max_length=None):
+        if not isinstance(text, str):
+            return {"input_ids": [self(each)["input_ids"][:max_length] for each in text]}
         words = [self.word] * len(text.split())
         return {"input_ids": [1, *words, 2] if add_special_tokens else words}
-
-
-class Network:
-    """The network of a model, whose files have certain tensors that it does not know."""
-
-    unexpected = ()
-
-    @classmethod
-    def from_pretrained(cls, *_, **how):
-        return cls(), {"missing_keys": [], "unexpected_keys": cls.unexpected, "mismatched_keys": []}
-
-    def get_input_embeddings(self):
-        return SimpleNamespace(weight=np.zeros((4, 4)))
 
 
 @pytest.fixture
 def loaded(tmp_path, monkeypatch):
     """Give a function that makes an encoder without torch; its vectors are rows of the identity matrix."""
     model = find_model(make(tmp_path / "m", **MEAN))
-    monkeypatch.setattr(encoding, "quiet", nullcontext)
+    monkeypatch.setattr(engines, "quiet", nullcontext)
 
-    class Identity(encoding.Encoder):
-        by = property(lambda _: {"device": "none"})
+    class Identity(engines.TextEncoder):
+        _network = SimpleNamespace(get_input_embeddings=lambda: SimpleNamespace(weight=np.zeros((4, 4))))
 
         def _load(self):
-            network = Network()
-            self._check_weights(network)
-            return SimpleNamespace(tokenizer=Words(self.word), transformers_model=network)
+            return Words(self.word)
 
-        def _vectors(self, texts, side, advance=None):
-            return np.eye(len(texts), 4, dtype=np.float32)
+        def _vectors(self, rows, side, advance):
+            return np.eye(len(rows), 4, dtype=np.float32) * next(np.nan if 9 in row else 1 for row in rows)
 
-    def load(*, word=3, unexpected=(), writers=None, **settings):
+    def load(*, word=3, **settings):
         Identity.word = word
-        monkeypatch.setattr(Network, "unexpected", unexpected)
-        return Identity(model, settings_for(model, **settings), "cpu", writers=writers)
+        return Identity(model, settings_for(model, **settings), 4, "cpu")
 
     return load
 
@@ -576,20 +572,89 @@ def loaded(tmp_path, monkeypatch):
 def test_damaged_models_and_long_instructions_are_refused_and_their_neighbours_are_not(
     loaded, snapshot: SnapshotAssertion
 ):
-    head = ["cls.predictions.bias", "decoder.block.0.layer.0.weight"]
-    long = {"query_instruction": "the river"}  # four tokens with the tokenizer's own two
-    refused = [{"word": 0}, {"unexpected": [*head, "encoder.layer.2.weight"]}, {**long, "query_max_length": 4}]
+    long = {"instruction": "the river"}  # four tokens with the tokenizer's own two
+    refused = [{"word": 0}, {"word": 9}, {**long, "max_length": 4}]
     assert [refusal(loaded, **each).rpartition("/m: ")[2] for each in refused] == snapshot
-    for accepted in ({"word": 3}, {"unexpected": head}, {**long, "query_max_length": 5}):
+    for accepted in ({"word": 3}, {**long, "max_length": 5}):
         assert loaded(**accepted).notes == ()
 
 
-def test_an_encoder_writes_the_vectors_of_the_sides_that_it_has_a_writer_for(loaded):
-    encoder = loaded(writers={"passages": lambda chunk, vectors, by: (chunk.ids, vectors.tolist(), by)})
-    chunk = Chunk(0, ["a", "b"], ["the sea", "war"], "")
-    rows = [[1, 0, 0, 0], [0, 1, 0, 0]]
-    assert encoder.work((chunk, "passages"), None) == (["a", "b"], rows, {"device": "none"})
-    assert encoder.work((chunk, "queries"), None).tolist() == rows
+def test_tokens_are_made_in_one_step_and_vectors_in_another(loaded):
+    encoder = loaded(instruction="find ")
+    for side, lengths in (("passages", [4, 3]), ("queries", [5, 4])):
+        prepared = encoder.prepare((["the sea", "war"], ["a", "b"], side))
+        assert [len(row) for row in prepared[0]] == lengths
+        assert encoder.work(prepared, None).tolist() == [[1, 0, 0, 0], [0, 1, 0, 0]]
+
+
+# Engines
+
+M3 = {"config": {**BERT, "vocab_size": 9}, "modules": ["Transformer", "Pooling", "Normalize"]}
+CLS = {"pooling": {"pooling_mode": "cls"}}
+LEFT_OUT = {"pooling": {"pooling_mode": "mean", "include_prompt": False}, "prompts": {"query": "q: "}}
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "wanted", "engines_"),
+    [
+        # the default, and the other one where it can run the model too
+        ("bge-base-en-v1.5", CLS, "dense", ("flagembedding", "sentence-transformers")),
+        ("mine", {"config": {**BERT, "_name_or_path": "BAAI/bge-base-en"}, **CLS}, "dense", ("flagembedding", "sentence-transformers")),
+        ("e5-base-v2", MEAN, "dense", ("sentence-transformers", "flagembedding")),
+        ("bge-tiny", {"modules": ["Transformer", "Pooling", "Dense"], **CLS}, "dense", ("sentence-transformers",)),
+        ("bge-tiny", {"pooling": {"pooling_mode": "max"}}, "dense", ("sentence-transformers",)),
+        ("bge-tiny", LEFT_OUT, "dense", ("sentence-transformers",)),
+        ("bge-m3", M3, "sparse", ("flagembedding",)),
+        ("mine", M3, "sparse", ("flagembedding",)),
+        ("splade-v3", {"config": MASKED}, "sparse", ("sentence-transformers",)),
+        ("bge-reranker-base", {"config": CLASSES}, "reranker", ("flagembedding", "sentence-transformers")),
+        ("ms-marco-MiniLM", {"config": CLASSES}, "reranker", ("sentence-transformers", "flagembedding")),
+        ("bge-reranker-v2-gemma", {"config": CAUSAL}, "reranker", ("flagembedding",)),
+    ],
+)  # fmt: skip
+def test_bge_models_run_through_flag_embedding_and_others_through_sentence_transformers(
+    tmp_path, name, made, wanted, engines_
+):
+    folder = make(tmp_path / name, **made)
+    if made is M3:
+        (tmp_path / name / "sparse_linear.pt").write_bytes(b"weights")
+    model = find_model(folder, wanted=wanted)
+    assert engines.engine_for(model) == engines_[0]
+    for engine in engines.ENGINES:
+        if engine in engines_:
+            assert engines.engine_for(model, engine) == engine
+        else:
+            assert refusal(engines.engine_for, model, engine).endswith(". Leave --engine out.")
+
+
+def test_an_engine_that_does_not_exist_is_refused(tmp_path):
+    told = refusal(engines.engine_for, find_model(make(tmp_path / "m", **CLS)), "onnx")
+    assert told == "there is no engine 'onnx'. Give flagembedding or sentence-transformers."
+
+
+def test_flag_embedding_that_cannot_be_imported_is_one_line_that_names_the_other_engine(tmp_path, monkeypatch):
+    """As version 1.4.2 is beside transformers 5.24, which has no modeling_attn_mask_utils."""
+    from treceval_py.retrieval import flagembedding
+
+    for name in [name for name in sys.modules if name.partition(".")[0] == "FlagEmbedding"]:
+        monkeypatch.delitem(sys.modules, name)
+    (tmp_path / "FlagEmbedding").mkdir()
+    lines = ["raise ModuleNotFoundError(\"No module named 'transformers.modeling_attn_mask_utils'\")"]
+    (tmp_path / "FlagEmbedding" / "__init__.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(flagembedding, "version_of", {"FlagEmbedding": "1.4.2", "transformers": "5.24.0"}.get)
+    assert refusal(flagembedding.import_flag_embedding) == (
+        "FlagEmbedding 1.4.2 beside transformers 5.24.0 cannot be imported: "
+        "No module named 'transformers.modeling_attn_mask_utils'. "
+        "Give --engine sentence-transformers, or install versions that fit: see docs/install.md."
+    )
+    monkeypatch.setattr(packages_needed, "find_spec", lambda _: None)
+    assert refusal(flagembedding.import_flag_embedding) == (
+        "this needs the package FlagEmbedding, which is not installed. "
+        "pip install '.[retrieve]', in your clone of treceval_py; or give --engine sentence-transformers."
+    )
+    # Then its table is unknown too, and the model must say how it pools.
+    assert "--pooling" in refusal(settings_for, find_model(make(tmp_path / "bge-base-en-v1.5")))
 
 
 # Devices
@@ -635,13 +700,16 @@ def test_a_device_that_is_not_there_is_refused(machine, asked, gpus, there):
     )
 
 
-def test_a_precision_that_a_device_does_not_compute_with_is_refused(machine, snapshot: SnapshotAssertion):
+def test_the_precision_is_the_one_that_is_asked_for_or_suits_all_devices(machine, snapshot: SnapshotAssertion):
     machine(capability=(7, 5))  # a T4
-    refused = [("fp16", "cpu"), ("int8", "cpu"), ("bf16", "cuda:0")]
-    assert [refusal(check_precision, *each) for each in refused] == snapshot
+    assert [refusal(choose_precision, *each) for each in (("int8", ["cpu"]), ("bf16", ["cuda:0"]))] == snapshot
+    assert choose_precision("fp16", ["cpu"]) == "fp16"
+    assert [choose_precision("auto", devices) for devices in (["cuda:0"], ["cpu"], [], ["cuda:0", "cpu"])] == [
+        "fp16", "fp32", "fp32", "fp32",
+    ]  # fmt: skip
     machine(capability=(8, 0))
-    for accepted in (("bf16", "cpu"), ("fp16-weights", "cpu"), ("fp16", "cuda:0"), ("bf16", "cuda:0")):
-        check_precision(*accepted)
+    assert [choose_precision(name, ["cuda:0"]) for name in ("auto", "bf16", "fp16")] == ["bf16", "bf16", "fp16"]
+    assert choose_precision("bf16", ["cpu"]) == "bf16"
 
 
 def test_a_gpu_encodes_as_many_texts_at_once_as_fit(machine):

@@ -210,7 +210,7 @@ def test_the_record_says_what_the_run_came_from(tiny: str, tmp_path: Path) -> No
     assert record["passages"]["made"]["pooling"] == "mean"
     assert record["passages"]["made"]["instruction"] == ""
     assert record["sources"]["pooling"] == "asked for"
-    assert record["sources"]["passage_instruction"] == record["sources"]["passage_max_length"] == "default"
+    assert record["sources"]["passage_instruction"] == record["sources"]["max_length"] == "default"
     weights = hashlib.sha256((Path(tiny) / "model.safetensors").read_bytes()).hexdigest()
     assert record["passages"]["made"]["model"]["files"]["model.safetensors"] == weights
     assert (record["collection"]["passages"]["count"], record["collection"]["queries"]["count"]) == (216, 30)

@@ -15,11 +15,11 @@ from tiny_models import TEXTS, byte_tokenizer, make_xlm_roberta
 from treceval_py.cli.commands import run as command
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.collection import open_collection
+from treceval_py.retrieval.engines import encoder_maker
 from treceval_py.retrieval.indexing import IndexSettings
 from treceval_py.retrieval.models import find_model, settings_for
 from treceval_py.retrieval.pipeline import Dense, Request, check_request
 from treceval_py.retrieval.products import Best
-from treceval_py.retrieval.sparse import SparseEncoder
 
 skip_without("sentence_transformers")
 
@@ -67,14 +67,18 @@ def m3(folder):
 
 def encoder_of(folder, **settings):
     model = find_model(folder, wanted="sparse")
-    return SparseEncoder(model, settings_for(model, **settings), device="cpu", batch_size=4)
+    return encoder_maker(model, settings_for(model, **settings), 4)("cpu")
+
+
+def encode(encoder, side="passages"):
+    return encoder.work(encoder.prepare((TEXTS, TEXTS, side)), lambda _: None)
 
 
 def agrees(encoder, theirs, **instructions):
     """Compare with the weights of sentence-transformers, where some are 0 and some are not."""
     theirs.max_seq_length = 512
     for side in ("queries", "passages"):
-        found = encoder.encode(TEXTS, side=side)
+        found = encode(encoder, side)
         expected = theirs.encode(TEXTS, prompt=instructions.get(side, ""), batch_size=4, convert_to_sparse_tensor=False)
         assert 0 < found.nnz < found.shape[0] * found.shape[1]
         np.testing.assert_allclose(found.toarray(), expected.numpy(), atol=1e-6)
@@ -97,15 +101,16 @@ def test_splade_with_prompts_and_a_most_number_of_words(folder, masked):
     theirs.save(str(folder / "saved"))
     encoder = encoder_of(folder / "saved")
     agrees(encoder, theirs, queries="query: ", passages="text: ")
-    assert np.diff(encoder.encode(TEXTS, side="passages").indptr).max() == 9
+    assert np.diff(encode(encoder).indptr).max() == 9
 
 
 @pytest.mark.slow
 def test_lexical_weights_of_bge_m3_are_those_of_flag_embedding(m3):
     flag = flag_embedding().BGEM3FlagModel(m3, use_fp16=False, devices="cpu", batch_size=4)
     expected = flag.encode(TEXTS, return_dense=False, return_sparse=True, max_length=512)["lexical_weights"]
-    found = encoder_of(m3).encode(TEXTS, side="passages")
-    assert found.dtype == np.float32
+    encoder = encoder_of(m3)
+    found = encode(encoder)
+    assert (found.dtype, encoder.by["engine"]) == (np.float32, "FlagEmbedding")
     rows = [dict(zip(row.indices.tolist(), row.data, strict=True)) for row in found]
     assert rows == [{int(token): weight for token, weight in row.items()} for row in expected]
     assert sum(map(len, rows)) > 10
@@ -119,6 +124,10 @@ def test_a_damaged_layer_of_weights_is_refused(folder, m3):
     damaged = shutil.copytree(m3, folder / "damaged")
     (damaged / "sparse_linear.pt").write_bytes(b"no weights")
     with pytest.raises(RunnerError, match=f"^{damaged}: the model cannot be loaded: .* Copy it again, or use another"):
+        encoder_of(damaged)
+    # FlagEmbedding looks at both files, and makes both layers at random where one is missing.
+    (damaged / "colbert_linear.pt").unlink()
+    with pytest.raises(RunnerError, match=f"^{damaged}: the model has no colbert_linear.pt, without which "):
         encoder_of(damaged)
 
 

@@ -211,3 +211,20 @@ def make_tiny_reranker(folder: str | os.PathLike[str], *, labels: int = 1, posit
     torch.manual_seed(0)
     BertForSequenceClassification(config).eval().save_pretrained(folder)
     return str(folder)
+
+
+def make_language_model_reranker(folder: str | os.PathLike[str]) -> str:
+    """Make an untrained reranker on a language model, of the architecture of bge-reranker-v2-gemma."""
+    import torch
+    from transformers import GemmaConfig, GemmaForCausalLM
+
+    tokenizer = byte_tokenizer("<s>", "", left=True)
+    torch.manual_seed(0)
+    config = GemmaConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=1, head_dim=16, max_position_embeddings=1024, initializer_range=0.2,
+        pad_token_id=tokenizer.pad_token_id, bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id,
+    )  # fmt: skip
+    GemmaForCausalLM(config).eval().save_pretrained(os.fspath(folder))
+    tokenizer.save_pretrained(os.fspath(folder))
+    return os.fspath(folder)

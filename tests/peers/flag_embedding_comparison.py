@@ -15,7 +15,7 @@ import numpy as np
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from tiny_models import WORDS, make_tiny_model
 
-from treceval_py.retrieval.encoding import Encoder
+from treceval_py.retrieval.engines import ENGINES, encoder_maker
 from treceval_py.retrieval.models import find_model, settings_for
 
 TEXTS = 300
@@ -29,28 +29,22 @@ def texts(seed: int) -> list[str]:
 
 
 def main(version: str) -> None:
-    """Compare each way of pooling, and both kinds of weights."""
+    """Compare each way of pooling and both kinds of weights, by both engines."""
     assert metadata.version("FlagEmbedding") == version, metadata.version("FlagEmbedding")
-    from FlagEmbedding.inference.embedder.encoder_only.base import BaseEmbedder
+    from FlagEmbedding import FlagModel
 
     with tempfile.TemporaryDirectory() as folder:
-        model = find_model(make_tiny_model(os.path.join(folder, "tiny"), spread=0.2))
+        model = find_model(make_tiny_model(os.path.join(folder, "bge-tiny"), spread=0.2))
         for seed, pooling in enumerate(("cls", "mean")):
-            for precision, half in (("fp32", False), ("fp16-weights", True)):
-                flag = BaseEmbedder(
-                    model.folder, use_fp16=half, devices="cpu", pooling_method=pooling, batch_size=BATCH
-                )
+            for precision, half in (("fp32", False), ("fp16", True)):
+                flag = FlagModel(model.folder, use_fp16=half, devices="cpu", pooling_method=pooling, batch_size=BATCH)
                 expected = flag.encode(texts(seed), max_length=64)
-                settings = settings_for(model, pooling=pooling, precision=precision, passage_max_length=64)
-                found = Encoder(model, settings, device="cpu", batch_size=BATCH).encode(texts(seed), side="passages")
-                assert found.tobytes() == np.asarray(expected, dtype=np.float32).tobytes(), (
-                    version,
-                    pooling,
-                    precision,
-                )
-    print(
-        f"FlagEmbedding {version}: {TEXTS} vectors are the same bit for bit, by cls and mean, in fp32 and fp16-weights"
-    )
+                settings = settings_for(model, pooling=pooling, precision=precision, max_length=64)
+                for engine in ENGINES:
+                    encoder = encoder_maker(model, settings, BATCH, engine)("cpu")
+                    made = encoder.work(encoder.prepare((texts(seed), texts(seed), "passages")), lambda _: None)
+                    assert made.tobytes() == expected.tobytes(), (version, pooling, precision, engine)
+    print(f"FlagEmbedding {version}: {TEXTS} vectors are the same bit for bit, by cls and mean, in fp32 and fp16")
 
 
 if __name__ == "__main__":

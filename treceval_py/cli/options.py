@@ -393,8 +393,8 @@ running_options = stacked(
     [
         usual_choice(
             "--precision",
-            ["fp32", "bf16", "fp16", "fp16-weights"],
-            "fp32, bf16, fp16 (GPUs) or fp16-weights [fp32].",
+            ["fp32", "bf16", "fp16", "auto"],
+            "fp32, bf16, fp16, or auto: the fastest [fp32].",
             metavar="NAME",
         ),
         option("--device devices", "NAME", "cpu, cuda:0, …. Repeatable [all GPUs, or cpu].", multiple=True),

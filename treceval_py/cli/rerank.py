@@ -17,13 +17,12 @@ from treceval_py.cli.options import (
     running_options,
     tag_of,
     titled,
-    usual_choice,
 )
 from treceval_py.cli.printing import wrote
 from treceval_py.cli.stages import long_work
 
 if TYPE_CHECKING:
-    from treceval_py.retrieval.reranking import Reranker
+    from treceval_py.retrieval.engines import Reranker
 
 MODEL = "BAAI/bge-reranker-v2-m3"
 
@@ -35,7 +34,6 @@ MODEL = "BAAI/bge-reranker-v2-m3"
 @option("--queries", "FILE", QUERIES, required=True)
 @titled("Reranking")
 @number("--depth", "Documents per query to rerank [100].", 100, least=1)
-@usual_choice("--below", ["keep", "drop"], "Documents below the reranked ones [keep].")
 @number("--max-length", "Most tokens of query and passage [512, or the model's].", least=1)
 @titled("Running the model")
 @option("--model", "NAME", f"Reranker on huggingface.co, or a folder [{MODEL}].", default=MODEL)
@@ -86,13 +84,15 @@ def reranker_of(
     options: dict[str, Any], model: str, prefix: str = "rerank_", revision: str | None = None, *, weights: bool = True
 ) -> Reranker:
     """Return a reranker: with the options of reranking, whose names begin with a prefix, and of running a model."""
-    from treceval_py.retrieval.devices import devices_for
+    from treceval_py.retrieval.devices import choose_precision, devices_for
+    from treceval_py.retrieval.engines import Reranker
     from treceval_py.retrieval.models import find_model
-    from treceval_py.retrieval.reranking import Reranker
 
+    devices = devices_for(options["devices"]) if options["ray"] is None else []
     return Reranker(
-        model=find_model(model, revision, wanted="reranker", weights=weights),
-        devices=devices_for(options["devices"]) if options["ray"] is None else (),
-        **{name: options[f"{prefix}{name}"] for name in ("depth", "below", "max_length")},
-        **{name: options[name] for name in ("precision", "batch_size", "ray")},
+        model=find_model(model + (f"@{revision}" if revision else ""), wanted="reranker", weights=weights),
+        devices=devices,
+        precision=choose_precision(options["precision"], devices),
+        **{name: options[f"{prefix}{name}"] for name in ("depth", "max_length")},
+        **{name: options[name] for name in ("batch_size", "ray")},
     )

@@ -41,17 +41,15 @@ MEASURES = ("AP", "RR@10", "nDCG@10", "R@10", "R@100", "R@1000")
 """Measures printed unless a profile or -m sets others."""
 
 ENCODERS = (
-    "model", "revision", "instruction", "passage_instruction", "passage_max_length", "query_max_length", "shard_size",
+    "model", "revision", "instruction", "max_length", "engine", "shard_size",
     "reuse", "shared_work", "embeddings_only",
 )  # fmt: skip
 """Options of retrieval by the vectors of a model, dense or sparse."""
 
-DENSE = ("pooling", "dimensions", "normalise", "storage")
+DENSE = ("pooling", "storage")
 """Options of dense vectors of a model."""
 
-SETTINGS = (
-    "pooling", "normalise", "precision", "dimensions", "passage_instruction", "query_max_length", "passage_max_length",
-)  # fmt: skip
+SETTINGS = ("pooling", "instruction", "max_length")
 """Options of how texts are encoded, as `settings_for` takes them."""
 
 VECTORS = ("index", "similarity", "search_parameters", "training", "passage_embeddings")
@@ -69,7 +67,7 @@ TEXTS = ("corpus", "queries", "protocol", "rerank", "precision", "devices", "bat
 MODELS = ("precision", "devices", "batch_size", "work", "ray")
 """Options of everything that runs a model, including reranking."""
 
-RERANK = ("rerank_depth", "rerank_below", "rerank_max_length")
+RERANK = ("rerank_depth", "rerank_max_length")
 """Options of reranking."""
 
 BM25 = {"bm25": "bm25s", "bm25-anserini": "anserini"}
@@ -159,17 +157,18 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @settings_option(
     option("--revision", "REV", "Commit, branch or tag of the model [main]."),
     option("--pooling", "NAME", "cls, mean or lasttoken [the model's]."),
-    option("--normalise", "yes|no", "Scale vectors to length 1 [the model's].", type=click.BOOL),
-    number("--dimensions", "Use the first N dimensions of vectors [all].", least=1),
-    option("--passage-instruction", "TEXT", "Text before each passage [the model's own]."),
-    number("--passage-max-length", "Most tokens of a passage [512, or less].", least=1),
-    number("--query-max-length", "Most tokens of a query [512, or less].", least=1),
+    choice(
+        "--engine",
+        ["flagembedding", "sentence-transformers"],
+        "Runs the model [flagembedding for BGE].",
+        metavar="NAME",
+    ),
+    number("--max-length", "Most tokens of a text [512, or less].", least=1),
     number("--shard-size", "Texts encoded before they are kept [10000].", 10_000, least=1),
     usual_choice("--storage", ["float32", "float16"], "Numbers that are stored [float32]."),
     usual_choice("--reuse", ["shards", "passages"], "Kept when the corpus changed [shards]."),
     option("--shared-work", "yes|no", "With --ray: each node writes embeddings [no].", type=click.BOOL, default=False),
     number("--training", "Vectors to train an index on [39 a centroid].", least=1),
-    usual_choice("--rerank-below", ["keep", "drop"], "Documents below the reranked ones [keep]."),
     number("--rerank-max-length", "Most tokens of query and passage [512, or less].", least=1),
     option("--k1", "X", "Of BM25 [1.5; bm25-anserini: 0.9].", type=click.FloatRange(min=0)),
     option("--b", "X", "Of BM25 [0.75; bm25-anserini: 0.4].", type=click.FloatRange(0, 1)),
@@ -289,20 +288,21 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
         search = {name: options[name] for name in ("similarity", "ray")}
         retriever = Imported(collection.corpus, collection.queries, index=index, **search)
         return retriever, tag_of(options["passage_embeddings"])
-    from treceval_py.retrieval.devices import check_precision, devices_for
+    from treceval_py.retrieval.devices import choose_precision, devices_for
     from treceval_py.retrieval.hub import ENCODING, check_packages
     from treceval_py.retrieval.models import find_model, settings_for
 
     check_packages(*ENCODING)  # before a model is downloaded
     name = options["model"] or MODEL[options["retriever"]]
-    model = find_model(name, options["revision"], wanted=options["retriever"], weights=not dry_run)
-    settings = settings_for(
-        model, query_instruction=options["instruction"], **{name: options[name] for name in SETTINGS}
+    model = find_model(
+        name + (f"@{options['revision']}" if options["revision"] else ""),
+        wanted=options["retriever"],
+        weights=not dry_run,
     )
     devices = devices_for(options["devices"]) if options["ray"] is None else []  # a cluster has its own devices
-    for device in devices:
-        check_precision(settings.precision, device)
-    names = ("batch_size", "shard_size", "storage", "reuse", "similarity", "ray", "shared_work")
+    precision = choose_precision(options["precision"], devices)
+    settings = settings_for(model, precision=precision, **{name: options[name] for name in SETTINGS})
+    names = ("engine", "batch_size", "shard_size", "storage", "reuse", "similarity", "ray", "shared_work")
     own = {name: options[name] for name in names}
     return Dense(model=model, settings=settings, devices=devices, index=index, **own), tag_of(name)
 

@@ -4,6 +4,7 @@ from treceval_py.corpora.reporting import Reporter as Reporter
 from treceval_py.retrieval.collection import Collection as Collection
 from treceval_py.retrieval.collection import open_collection as open_collection
 from treceval_py.retrieval.devices import devices_for as devices_for
+from treceval_py.retrieval.engines import Reranker as Reranker
 from treceval_py.retrieval.external import Embedded as Embedded
 from treceval_py.retrieval.external import Imported as Imported
 from treceval_py.retrieval.external import read_vectors as read_vectors
@@ -21,7 +22,6 @@ from treceval_py.retrieval.pipeline import retrieve as retrieve
 from treceval_py.retrieval.planning import Forecast as Forecast
 from treceval_py.retrieval.planning import forecast as forecast
 from treceval_py.retrieval.reranking import Outcome as Outcome
-from treceval_py.retrieval.reranking import Reranker as Reranker
 from treceval_py.retrieval.reranking import rerank as rerank
 from treceval_py.retrieval.similarity import cosine as cosine
 from treceval_py.retrieval.similarity import euclidean_distance as euclidean_distance
@@ -32,6 +32,7 @@ __all__ = [
     "Collection",
     "open_collection",
     "devices_for",
+    "Reranker",
     "IndexSettings",
     "Bm25",
     "Model",
@@ -49,7 +50,6 @@ __all__ = [
     "Forecast",
     "forecast",
     "Outcome",
-    "Reranker",
     "rerank",
     "Reporter",
     "cosine",

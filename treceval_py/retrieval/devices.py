@@ -47,7 +47,7 @@ def default_batch_size(device: str) -> int:
 
     On a CPU 32, which is two to three times faster than FlagModel's 256: the work of a batch then stays in the caches.
     A GPU gets as many as fit into its free memory, with room for texts of 512 tokens in fp32. If this is still too
-    many, `encoding.Encoder` takes fewer.
+    many, engines take fewer.
 
     Parameters
     ----------
@@ -67,30 +67,37 @@ def default_batch_size(device: str) -> int:
     return 512 if free >= 32 else 256 if free >= 12 else 64
 
 
-def check_precision(precision: str, device: str) -> None:
-    """Refuse a precision that a device does not compute with.
+def choose_precision(asked: str, devices: Sequence[str]) -> str:
+    """Return the precision to compute in.
 
     Parameters
     ----------
-    precision : str
-        As in `models.PRECISIONS`.
-    device : str
-        From `devices_for`.
+    asked : str
+        One of `models.PRECISIONS`, or ``auto``: bf16 where every device is a GPU that computes with it, fp16 on older
+        GPUs, else fp32.
+    devices : sequence of str
+        From `devices_for`; none for a cluster, whose GPUs are not known here.
+
+    Returns
+    -------
+    str
+        One of `models.PRECISIONS`.
 
     Raises
     ------
     RunnerError
-        fp16 on a CPU, where it is slower than fp32; bf16 on a GPU that does not support it.
+        The precision is unknown, or a GPU does not compute with bf16.
     """
-    if precision not in PRECISIONS:
-        raise RunnerError(f"precision {precision!r} is unknown", f"Give one of {', '.join(PRECISIONS)}.")
-    if precision == "fp16" and device == "cpu":
-        todo = "Give --precision bf16 or fp32, or fp16-weights, which is what FlagModel makes of fp16 on a CPU."
-        raise RunnerError("fp16 is for GPUs, and the device is the CPU", todo)
-    if precision == "bf16" and device.startswith("cuda"):
-        major, _ = import_torch().cuda.get_device_capability(device)
-        if major < 8:  # torch emulates it there, slower than fp32
-            raise RunnerError(f"{device} does not compute with bf16", "Give --precision fp16 or fp32.")
+    if asked not in ("auto", *PRECISIONS):
+        raise RunnerError(f"precision {asked!r} is unknown", f"Give auto or one of {', '.join(PRECISIONS)}.")
+    if asked not in ("auto", "bf16") or not any(device.startswith("cuda") for device in devices):
+        return "fp32" if asked == "auto" else asked
+    gpus = [device for device in devices if device.startswith("cuda")]
+    # Before, torch emulates bf16, slower than fp32.
+    older = [device for device in gpus if import_torch().cuda.get_device_capability(device)[0] < 8]
+    if asked == "bf16" and older:
+        raise RunnerError(f"{older[0]} does not compute with bf16", "Give --precision fp16 or fp32.")
+    return "bf16" if asked == "bf16" else "fp32" if len(gpus) < len(devices) else "fp16" if older else "bf16"
 
 
 def import_torch() -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 from treceval_py._types import FloatArray32
 from treceval_py.errors import RunnerError, TrecevalError
 from treceval_py.retrieval.hub import INSTALL_RAY, first_line
-from treceval_py.retrieval.tasks import Advance, Maker, Place, Places, Task, Worker
+from treceval_py.retrieval.tasks import Advance, Maker, Place, Places, Task, Worker, do
 from treceval_py.retrieval.vectors import ArrayVectors, Vectors, block_rows
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class _Actor:
         self.start()
         assert self._worker is not None
         self._number, self._told = number, 0
-        result = self._worker.work(content, self._advance)
+        result = do(self._worker, content, self._advance)
         return result, self._worker.by, self._worker.notes
 
     def _advance(self, count: int) -> None:

@@ -81,7 +81,7 @@ def deciding(names: Sequence[str], lexical: bool) -> list[str]:
     """Return those files of a model that decide its vectors, or the weights of its words (``lexical``)."""
     weights = weight_files(names)
     indexes = [f"{re.sub(r'-[0-9]+-of-[0-9]+', '', weight)}.index.json" for weight in weights if "-of-" in weight]
-    wanted = {*weights, *indexes, *(["sparse_linear.pt"] if lexical else [])}
+    wanted = {*weights, *indexes, *(["sparse_linear.pt", "colbert_linear.pt"] if lexical else [])}
     return sorted(name for name in names if name in wanted or DECIDING.fullmatch(name))
 
 

@@ -2,7 +2,7 @@
 
 A model is a folder or a name on the Hugging Face hub. It describes itself in the files that sentence-transformers keeps
 (``modules.json``, ``1_Pooling``, ``config_sentence_transformers.json``, ``sentence_bert_config.json``); where it does
-not, its family's model card does (`FAMILIES`). What is read here is small but for the hashes; torch is not needed.
+not, FlagEmbedding's own table of models does. What is read here is small but for the hashes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Kind = Literal["dense", "sparse", "reranker"]
 POOLINGS = ("cls", "mean", "lasttoken")
 """Poolings of a text's tokens into one vector: the first token, the mean of all, or the last token."""
 
-PRECISIONS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "fp16-weights": "float16"}
-"""The numbers that the model computes with, and torch's name of them; fp16-weights: only rounded to them."""
+PRECISIONS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+"""The numbers that the model computes with, and torch's name of them."""
 
 LONGEST = 512
 """Default number of tokens of a text that count."""
@@ -45,61 +45,18 @@ PROMPTS: dict[Side, tuple[str, ...]] = {
 }
 """Names of prompts in config_sentence_transformers.json; the first that is not empty counts."""
 
+TASK = "Given a web search query, retrieve relevant passages that answer the query"
 
-class Family(NamedTuple):
-    """The settings on the model card of a family of models.
-
-    Attributes
-    ----------
-    pattern : str
-        A regular expression that the names of its models begin with.
-    pooling : str or None
-        ``cls``, ``mean`` or ``lasttoken``.
-    query, passage : str
-        Text put before each query or passage.
-    query_suffix : str
-        Text put after each query, even if it was cut.
-    normalise : bool
-        Whether vectors are divided by their lengths.
-    """
-
-    pattern: str
-    pooling: str | None
-    query: str = ""
-    passage: str = ""
-    query_suffix: str = ""
-    normalise: bool = True
-
-
-_TASK = "Given a web search query, retrieve relevant passages that answer the query"
-_E5 = f"Instruct: {_TASK}\nQuery: "
-_BGE = f"<instruct>{_TASK}.\n<query>"
-
-# The first pattern that fits counts. Spaces at the end of an instruction belong to it.
-FAMILIES = {
-    "bge-en": Family(
-        r"bge-(small|base|large)-en(?![a-z])", "cls", "Represent this sentence for searching relevant passages: "
-    ),
-    "bge-zh-noinstruct": Family(r"bge-(small|base|large)-zh-noinstruct", "cls"),
-    "bge-zh": Family(r"bge-(small|base|large)-zh(?![a-z])", "cls", "为这个句子生成表示以用于检索相关文章："),
-    "bge-m3": Family(r"bge-m3(?![a-z])", "cls"),
-    "bge-en-icl": Family(r"bge-en-icl", "lasttoken", _BGE, query_suffix="\n<response>"),
-    "bge-multilingual-gemma2": Family(r"bge-multilingual-gemma2", "lasttoken", _BGE),
-    "e5-instruct": Family(r"multilingual-e5-large-instruct", "mean", _E5),
-    "e5": Family(r"(multilingual-)?e5-(small|base|large)(?![a-z])", "mean", "query: ", "passage: "),
-    "e5-mistral": Family(r"e5-mistral|sfr-embedding|linq-embed-mistral|gte-qwen", "lasttoken", _E5),
-    "qwen3-embedding": Family(r"qwen3-embedding", "lasttoken", f"Instruct: {_TASK}\nQuery:"),
-    "gte-cls": Family(r"gte-((base|large)-en-v1\.5|multilingual|modernbert|(small|base|large)-zh)", "cls"),
-    "gte": Family(r"gte-(small|base|large)(?![a-z])", "mean"),
-    "inner-product": Family(r"contriever|.*-dot(?![a-z])|.*tas-b(?![a-z])", None, normalise=False),
+INSTRUCTIONS = {
+    r"bge-(small|base|large)-en(?![a-z])": ("Represent this sentence for searching relevant passages: ", ""),
+    r"bge-(small|base|large)-zh(?![a-z]|-noinstruct)": ("为这个句子生成表示以用于检索相关文章：", ""),
+    r"multilingual-e5-large-instruct": (f"Instruct: {TASK}\nQuery: ", ""),
+    r"(multilingual-)?e5-(small|base|large)(?![a-z])": ("query: ", "passage: "),
 }
-"""Families of models whose files lack these settings, with those of their model cards."""
+"""What the model cards of BGE and E5 put before queries and passages, and no file of these models does."""
 
-# RoBERTa counts positions from the one after the padding token, so that some of the table are never used.
-OFFSET_POSITIONS = frozenset(
-    {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta",
-     "xlm-roberta-xl", "xmod"}
-)  # fmt: skip
+INNER_PRODUCT = re.compile(r"contriever|.*-dot(?![a-z])|.*tas-b(?![a-z])")
+"""Names of models whose vectors are not normalised, and whose files do not say so."""
 
 KINDS: dict[Kind, tuple[str, str]] = {
     "dense": ("a model of one vector for each text", "to treceval retrieve as --model, with --retriever dense"),
@@ -114,11 +71,11 @@ KINDS: dict[Kind, tuple[str, str]] = {
 AGAIN = "Copy the model again."
 """What to do about a damaged file."""
 
-ON_HUB = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
-"""Names that models can have on the hub."""
+ON_HUB = re.compile(r"([A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)(?:@([\w./-]+))?")
+"""Names that models can have on the hub, and a revision."""
 
-ASKED = "asked for"
-DEFAULT = "default"
+OWN = "config_sentence_transformers.json"
+ASKED, DEFAULT, CARD = "asked for", "default", "the model card"
 
 
 class Settings(NamedTuple):
@@ -135,19 +92,18 @@ class Settings(NamedTuple):
     normalise : bool
         Whether vectors are divided by their lengths.
     precision : str
-        ``fp32``, ``bf16``, ``fp16`` or ``fp16-weights``.
-    dimensions : int or None
-        How many of the first numbers of a vector are kept; None keeps all.
+        ``fp32``, ``bf16`` or ``fp16``.
     query_instruction, passage_instruction : str
         What is written before each text; ``""`` is nothing.
-    query_max_length, passage_max_length : int
+    max_length : int
         Tokens of a text that count, those of the instruction and the tokenizer's own included.
     kind : {"dense", "sparse", "reranker"}
         What the model is used as.
     query_suffix : str
         What is written after each query, also after one that was cut.
     sources : dict of str to str
-        Where each of them comes from: a file of the model, a family's model card, ``asked for``, ``default``.
+        Where each of them comes from: a file of the model, its model card, ``FlagEmbedding``, ``asked for``,
+        ``default``.
     """
 
     model: str
@@ -155,11 +111,9 @@ class Settings(NamedTuple):
     pooling: str
     normalise: bool
     precision: str
-    dimensions: int | None
     query_instruction: str
     passage_instruction: str
-    query_max_length: int
-    passage_max_length: int
+    max_length: int
     kind: Kind = "dense"
     query_suffix: str = ""
     sources: dict[str, str] = {}  # noqa: RUF012 - of a NamedTuple, and never changed
@@ -168,10 +122,6 @@ class Settings(NamedTuple):
         """Return what is written before each text of `side`."""
         return self.query_instruction if side == "queries" else self.passage_instruction
 
-    def max_length(self, side: Side) -> int:
-        """Return how many tokens of a text of `side` count."""
-        return self.query_max_length if side == "queries" else self.passage_max_length
-
 
 class Model(NamedTuple):
     """A model that was found and looked at; its weights are not loaded.
@@ -179,7 +129,7 @@ class Model(NamedTuple):
     Attributes
     ----------
     name : str
-        As it was given.
+        As it was given, without a revision.
     folder : str
         Where its files are.
     revision : str or None
@@ -188,6 +138,9 @@ class Model(NamedTuple):
         The SHA-256 of each file that decides the vectors, by its path in the folder.
     kind : {"dense", "sparse", "reranker"}
         What it is used as.
+    titles : tuple of str
+        The names that it goes by: its own, and that of the model that it was trained from, such as
+        ``bge-base-en-v1.5``.
     lexical_weights : bool
         Whether it can weigh words beside making vectors, as bge-m3 can (``sparse_linear.pt``).
     hidden_size : int
@@ -200,14 +153,14 @@ class Model(NamedTuple):
         How many it was made for (``sentence_bert_config.json``).
     pooling : str or None
         What ``1_Pooling/config.json`` says, such as ``mean``.
+    pools_prompt : bool
+        Whether the tokens of the instruction are pooled too.
     layers : tuple of str
         The layers in ``modules.json``, such as ``("Transformer", "Pooling", "Normalize")``.
     similarity : str or None
         What its vectors are compared by (``config_sentence_transformers.json``), such as ``cosine``.
     prompts : dict of str to str
         What it says is written before texts, by name; ``""`` names the one for all other texts.
-    family : str or None
-        The family that its name tells, such as ``bge-en``.
     architecture : str
         The class that was saved, such as ``BertModel``.
     own_code : str
@@ -223,34 +176,31 @@ class Model(NamedTuple):
     revision: str | None
     files: dict[str, str]
     kind: Kind
+    titles: tuple[str, ...]
     lexical_weights: bool
     hidden_size: int
     dimensions: int
     positions: int
     max_length: int | None
     pooling: str | None
+    pools_prompt: bool
     layers: tuple[str, ...]
     similarity: str | None
     prompts: dict[str, str]
-    family: str | None
     architecture: str
     own_code: str
     bytes: int
     host: str
 
 
-def find_model(
-    name: str | os.PathLike[str], revision: str | None = None, *, wanted: Kind = "dense", weights: bool = True
-) -> Model:
+def find_model(name: str | os.PathLike[str], *, wanted: Kind = "dense", weights: bool = True) -> Model:
     """Find a model and look at its files.
 
     Parameters
     ----------
     name : str or path
         A folder, or a name on the hub such as ``BAAI/bge-base-en-v1.5``, which is downloaded unless it is in the
-        hub's cache.
-    revision : str, optional
-        The branch, tag or commit of a hub model.
+        hub's cache. A branch, tag or commit may follow: ``BAAI/bge-base-en-v1.5@main``.
     wanted : {"dense", "sparse", "reranker"}
         Its intended use.
     weights : bool
@@ -270,15 +220,16 @@ def find_model(
     """
     name = os.fspath(name)
     if os.path.isdir(name):
-        if revision is not None:
-            raise RunnerError("a folder has no revisions", "Leave the revision out.", file=name)
         return _look(name, os.path.abspath(name), None, wanted, None)
+    if os.path.isdir(folder := name.rpartition("@")[0]):
+        raise RunnerError("a folder has no revisions", "Leave the revision out.", file=folder)
     # It cannot be a name on the hub, or a folder above it is there.
-    if os.path.exists(name) or os.path.isdir(os.path.dirname(name)) or not ON_HUB.fullmatch(name):
+    there = os.path.exists(name) or os.path.isdir(os.path.dirname(name))
+    if there or not (parts := ON_HUB.fullmatch(name)):
         todo = "Give a model's folder, or its name on the hub."
         raise RunnerError("there is no such folder", todo, file=name or None)
-    folder, size = from_hub(name, revision, weights=weights)
-    return _look(name, folder, os.path.basename(folder), wanted, None if weights else size)
+    folder, size = from_hub(parts[1], parts[2], weights=weights)
+    return _look(parts[1], folder, os.path.basename(folder), wanted, None if weights else size)
 
 
 def model_here(model: Model) -> Model:
@@ -303,8 +254,8 @@ def model_here(model: Model) -> Model:
     if here == model.host:
         return model
     try:
-        name = model.folder if model.revision is None else model.name
-        local = find_model(name, model.revision, wanted=model.kind)
+        name = model.folder if model.revision is None else f"{model.name}@{model.revision}"
+        local = find_model(name, wanted=model.kind)
     except RunnerError as error:
         todo = "Copy the model to the same path on each node, or give its name on the hub."
         raise RunnerError(f"on the node {here}: {error.what}", todo, file=error.file) from None
@@ -318,15 +269,11 @@ def settings_for(
     model: Model,
     *,
     pooling: str | None = None,
-    normalise: bool | None = None,
     precision: str = "fp32",
-    dimensions: int | None = None,
-    query_instruction: str | None = None,
-    passage_instruction: str | None = None,
-    query_max_length: int | None = None,
-    passage_max_length: int | None = None,
+    instruction: str | None = None,
+    max_length: int | None = None,
 ) -> Settings:
-    """Choose the settings: as requested, else from the model's files, else from its model card.
+    """Choose the settings: as requested, else from the model's files, else from what is known of it.
 
     Parameters
     ----------
@@ -334,15 +281,11 @@ def settings_for(
         From `find_model`.
     pooling : str, optional
         ``cls``, ``mean`` or ``lasttoken``.
-    normalise : bool, optional
-        Whether vectors are divided by their lengths; by default they are, but for models made for inner products.
     precision : str
-        ``fp32``, ``bf16``, ``fp16`` or ``fp16-weights``.
-    dimensions : int, optional
-        How many numbers of a vector are kept, from 1 to E.
-    query_instruction, passage_instruction : str, optional
-        What is written before each text.
-    query_max_length, passage_max_length : int, optional
+        ``fp32``, ``bf16`` or ``fp16``; see `devices.choose_precision`.
+    instruction : str, optional
+        What is written before each query.
+    max_length : int, optional
         From 3 to what the model can take; by default 512, or what the model was made for if it is less.
 
     Returns
@@ -355,36 +298,34 @@ def settings_for(
     RunnerError
         A value is unknown or out of range, contradicts the model, or is needed and was not given.
     """
-    if dimensions is not None and not 1 <= dimensions <= model.dimensions:
-        too_many = f"{dimensions} dimensions cannot be kept of vectors that have {model.dimensions}"
-        raise RunnerError(too_many, f"Give 1 to {model.dimensions}.", file=model.name)
-    family = FAMILIES[model.family] if model.family is not None else Family("", None)
-    card = DEFAULT if model.family is None else f"the model card of {model.family}"
-    told = "config_sentence_transformers.json"
-
-    def instruction(side: Side, asked: str | None, of_family: str) -> tuple[str, str]:
-        prompts = ((model.prompts.get(name), told) for name in (*PROMPTS[side], ""))
-        return _first((asked, ASKED), *prompts, (of_family, card))
-
-    chosen: dict[str, tuple[Any, str]] = {
-        "pooling": ("", DEFAULT),
-        "normalise": (False, DEFAULT),
-        "query_instruction": instruction("queries", query_instruction, family.query),
-        "passage_instruction": instruction("passages", passage_instruction, family.passage),
-        "query_max_length": _length_for(model, query_max_length, "query-max-length"),
-        "passage_max_length": _length_for(model, passage_max_length, "passage-max-length"),
-    }
-    if model.kind == "dense":
-        chosen["pooling"] = _pooling_for(model, (pooling, ASKED), (family.pooling, card))
+    dense = model.kind == "dense"
+    known = _known(model) if dense and (pooling or model.pooling) in (None, "lasttoken") else None
+    chosen: dict[str, tuple[Any, str]] = {"pooling": ("", DEFAULT), "normalise": (False, DEFAULT)}
+    if dense:
+        chosen["pooling"] = _pooling_for(model, pooling, known)
         chosen["normalise"] = _first(
-            (normalise, ASKED),
             (True if "Normalize" in model.layers else None, "modules.json"),
-            (False if model.similarity == "dot" else None, told),
-            (family.normalise, card),
+            (False if model.similarity == "dot" else None, OWN),
+            (False if any(map(INNER_PRODUCT.match, model.titles)) else None, CARD),
+            (True, DEFAULT),
         )
+    cards = (texts for title in model.titles for name, texts in INSTRUCTIONS.items() if re.match(name, title))
+    of_card = next(cards, (None, None))
+    by_form = None
+    if known is not None and known.query_instruction_format != "{}{}":
+        task = f"{TASK}." if known.query_instruction_format.startswith("<instruct>") else TASK  # as BGE's cards have it
+        by_form = known.query_instruction_format.format(task, "")
+    for side, key, asked, text in (
+        ("queries", "query_instruction", instruction, of_card[0]), ("passages", "passage_instruction", None, of_card[1])
+    ):  # fmt: skip
+        prompts = ((model.prompts.get(name), OWN) for name in (*PROMPTS[side], ""))  # type: ignore[index]
+        form = (by_form if side == "queries" else None, "FlagEmbedding")
+        chosen[key] = _first((asked, ASKED), *prompts, (text, CARD), form, ("", DEFAULT))
+    chosen["max_length"] = _length_for(model, max_length)
     return Settings(
-        model.name, model.revision, precision=precision, dimensions=dimensions, kind=model.kind,
-        query_suffix=family.query_suffix, sources={name: source for name, (_, source) in chosen.items()},
+        model.name, model.revision, precision=precision, kind=model.kind,
+        query_suffix="\n<response>" if known is not None and known.model_class.__name__ == "ICLLLMEmbedder" else "",
+        sources={name: source for name, (_, source) in chosen.items()},
         **{name: value for name, (value, _) in chosen.items()},
     )  # fmt: skip
 
@@ -392,7 +333,7 @@ def settings_for(
 def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
     """Return all settings that decide the vectors of a side, as plain JSON: equal for compatible embeddings.
 
-    Batch size, device and versions are not in it, though they may change the last digits.
+    Engine, batch size, device and versions are not in it, though they may change the last digits.
 
     Parameters
     ----------
@@ -406,8 +347,8 @@ def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
     Returns
     -------
     dict
-        The model (name, revision, hashes of its files), its kind, pooling, normalisation, precision, dimensions, and
-        the instruction and the greatest length of that side.
+        The model (name, revision, hashes of its files), its kind, pooling, normalisation, precision, dimensions, the
+        greatest length of a text, and the instruction of that side.
     """
     # A folder may be called in several ways, from several places: its last name is all that means something.
     name = model.name if model.revision is not None else os.path.basename(os.path.realpath(model.folder))
@@ -415,42 +356,54 @@ def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
     return {
         "model": {"name": name, "revision": model.revision, "files": dict(model.files)},
         "kind": settings.kind, "pooling": settings.pooling, "normalise": settings.normalise,
-        "precision": settings.precision, "dimensions": settings.dimensions or model.dimensions,
+        "precision": settings.precision, "dimensions": model.dimensions,
         "instruction": settings.instruction(side) + (f"{{}}{suffix}" if suffix else ""),
-        "max_length": settings.max_length(side),
+        "max_length": settings.max_length,
     }  # fmt: skip
 
 
-def _first(*found: tuple[Any, str]) -> tuple[Any, str]:
+def _first(*options: tuple[Any, str]) -> tuple[Any, str]:
     """Return the first value that exists, with its source."""
-    return next(option for option in found if option[0] is not None)
+    return next(option for option in options if option[0] is not None)
 
 
-def _pooling_for(model: Model, asked: tuple[str | None, str], by_card: tuple[str | None, str]) -> tuple[str, str]:
-    pooling, own = asked[0], model.pooling
-    if pooling is not None and pooling not in POOLINGS:
-        raise RunnerError(f"pooling {pooling!r} is unknown", f"Give one of {', '.join(POOLINGS)}.", file=model.name)
-    if pooling is not None and own is not None and pooling != own:
-        conflict = f"the model pools by {own} (1_Pooling/config.json), and the setting is pooling={pooling}"
-        todo = "Leave the setting out, or give a copy of the model's folder without 1_Pooling and modules.json."
+def _known(model: Model) -> Any:
+    """Return what FlagEmbedding's own table says of a model; None if nothing, or if it cannot be asked."""
+    try:
+        from FlagEmbedding.inference.embedder.model_mapping import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
+            AUTO_EMBEDDER_MAPPING,
+        )
+    except Exception:  # noqa: BLE001 - not installed, or broken beside another version of transformers
+        return None
+    table = {name.lower(): config for name, config in AUTO_EMBEDDER_MAPPING.items()}
+    return next((table[title] for title in model.titles if title in table), None)
+
+
+def _pooling_for(model: Model, asked: str | None, known: Any) -> tuple[str, str]:
+    own = model.pooling
+    if asked is not None and asked not in POOLINGS:
+        raise RunnerError(f"pooling {asked!r} is unknown", f"Give one of {', '.join(POOLINGS)}.", file=model.name)
+    if asked is not None and own is not None and asked != own:
+        conflict = f"the model pools by {own} (1_Pooling/config.json), and --pooling {asked} is asked for"
+        todo = "Leave the option out, or give a copy of the model's folder without 1_Pooling and modules.json."
         raise RunnerError(conflict, todo, file=model.name)
-    chosen = _first((own, "1_Pooling/config.json"), asked, by_card, ("", DEFAULT))
+    by_table = None if known is None else known.pooling_method.value.replace("_", "")
+    chosen = _first((own, "1_Pooling/config.json"), (asked, ASKED), (by_table, "FlagEmbedding"), ("", DEFAULT))
     if not chosen[0]:
-        known = f"{', ='.join(POOLINGS[:-1])} or ={POOLINGS[-1]}"
-        unknown = f"--set pooling={known} must be given, as the model does not say"
+        unknown = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
         raise RunnerError(unknown, "Its authors' description does; the wrong one ranks badly.", file=model.name)
     return chosen
 
 
-def _length_for(model: Model, asked: int | None, option: str) -> tuple[int, str]:
+def _length_for(model: Model, asked: int | None) -> tuple[int, str]:
     if asked is None:
         longest = min(model.max_length or LONGEST, model.positions)
         if longest >= LONGEST:
             return LONGEST, DEFAULT
         return longest, "sentence_bert_config.json" if longest == model.max_length else "config.json"
     if not SHORTEST <= asked <= model.positions:
-        too_long = f"the model cannot encode texts of {asked} tokens ({option})"
-        raise RunnerError(too_long, f"Give {SHORTEST} to {model.positions}.", file=model.name)
+        too_long = f"the model cannot encode texts of {asked} tokens"
+        raise RunnerError(too_long, f"Give --max-length {SHORTEST} to {model.positions}.", file=model.name)
     return asked, ASKED
 
 
@@ -460,7 +413,13 @@ def _length_for(model: Model, asked: int | None, option: str) -> tuple[int, str]
 def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int | None) -> Model:
     """Inspect a folder; only its configuration if its weights are not here and just their size is known."""
     files = [path.relative_to(folder).as_posix() for part in ("*", "*/*") for path in Path(folder).glob(part)]
-    lacking = _lacking(files)
+    parts = {
+        "config.json": "config.json" in files,
+        "weights (model.safetensors or pytorch_model.bin)": weight_files(files),
+        # Without these files transformers makes a tokenizer that knows no word, and says nothing.
+        "tokenizer (tokenizer.json, vocab.txt or a sentencepiece model)": any(map(TOKENIZER.fullmatch, files)),
+    }
+    lacking = [part for part, there in parts.items() if not there]
     if lacking and size is None:
         missing = f"the model has no {' and no '.join(lacking)}"
         raise RunnerError(missing, "Copy what is missing into its folder.", file=name)
@@ -471,7 +430,7 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
         model = _described(name, folder, revision, wanted, files)
     except RunnerError:
         raise
-    except (AttributeError, IndexError, TypeError, ValueError):
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         raise RunnerError("a configuration file has a value of the wrong type", AGAIN, file=name) from None
     if lacking:
         return model._replace(bytes=size or 0)
@@ -485,14 +444,10 @@ def _described(name: str, folder: str, revision: str | None, wanted: Kind, files
     """Return a model from its configuration, without its weights; refuse a model of another kind."""
     config = _json(folder, "config.json")
     # The packages of layers changed between versions of sentence-transformers: the last part of a type counts.
-    try:
-        layers = [(layer["type"].rpartition(".")[2], layer["path"]) for layer in _json(folder, "modules.json", list)]
-    except (AttributeError, KeyError, TypeError):
-        malformed = "is not a list of layers, each with its type and its path"
-        raise RunnerError(malformed, AGAIN, file=os.path.join(folder, "modules.json")) from None
-    own = _json(folder, "config_sentence_transformers.json")
-    modes = _pooling(folder, f"{dict(layers).get('Pooling', '1_Pooling')}/config.json")
-    hidden = _number(config, "hidden_size", "dim", "d_model", "n_embd")
+    layers = [(layer["type"].rpartition(".")[2], layer["path"]) for layer in _json(folder, "modules.json", list)]
+    own = _json(folder, OWN)
+    pooling = _json(folder, f"{dict(layers).get('Pooling', '1_Pooling')}/config.json")
+    modes, hidden = _pooling_modes(pooling), _number(config, "hidden_size", "dim", "d_model", "n_embd")
     if hidden is None:
         missing = "config.json does not say how long the vectors are (hidden_size)"
         raise RunnerError(missing, "Use an encoder model.", file=name)
@@ -503,16 +458,19 @@ def _described(name: str, folder: str, revision: str | None, wanted: Kind, files
     longest = _json(folder, "sentence_bert_config.json").get("max_seq_length")
     if not isinstance(longest, int | None):
         raise TypeError
+    positions = _number(config, "max_position_embeddings", "n_positions") or 0
+    titles = map(_title, (name, os.path.realpath(folder), str(config.get("_name_or_path", ""))))
     model = Model(
         name=name, folder=folder, revision=revision, host=platform.node(), files={}, bytes=0, kind=wanted,
-        architecture=str((config.get("architectures") or [""])[0]), family=_family(name, folder, config),
+        architecture=str((config.get("architectures") or [""])[0]), titles=tuple(dict.fromkeys(titles)),
         lexical_weights="sparse_linear.pt" in files, layers=tuple(layer for layer, _ in layers),
         hidden_size=hidden, dimensions=dimensions if wanted == "dense" else _number(config, "vocab_size") or hidden,
-        positions=_positions(config), max_length=longest,
-        pooling="+".join(modes) or None, similarity=own.get("similarity_fn_name"), prompts=_prompts(own, folder),
+        positions=positions if positions > 0 else UNLIMITED, max_length=longest,
+        pooling="+".join(modes) or None, pools_prompt=pooling.get("include_prompt", True),
+        similarity=own.get("similarity_fn_name"), prompts=_prompts(own),
         own_code=str(config.get("model_type", "")) if "auto_map" in config else "",
     )  # fmt: skip
-    _check_kind(model, own.get("model_type"), wanted)
+    _check_kind(model, own.get("model_type"))
     labels = config.get("num_labels") or len(config.get("id2label") or (0, 1))  # two are the default, and not written
     if wanted == "reranker" and model.architecture.endswith("ForSequenceClassification") and labels != 1:
         unsupported = f"the model gives {labels} scores for a pair"
@@ -520,9 +478,9 @@ def _described(name: str, folder: str, revision: str | None, wanted: Kind, files
     return model
 
 
-def _check_kind(model: Model, saved_as: str | None, wanted: Kind) -> None:
+def _check_kind(model: Model, saved_as: str | None) -> None:
     """Refuse a model of another kind than is wanted, with what it is and the option that takes it."""
-    kinds = _kinds(model, saved_as)
+    kinds, wanted = _kinds(model, saved_as), model.kind
     if not kinds:
         unsupported = "this is a model of several vectors for each text (ColBERT), which is not supported"
         raise RunnerError(unsupported, "Use another model.", file=model.name)
@@ -539,7 +497,7 @@ def _kinds(model: Model, saved_as: str | None) -> tuple[Kind, ...]:
     """Return the possible uses of a model, the most likely first; empty if its kind is unknown."""
     saved: dict[str | None, tuple[Kind, ...]] = {"SparseEncoder": ("sparse",), "CrossEncoder": ("reranker",)}
     dense: tuple[Kind, ...] = ("dense", "sparse") if model.lexical_weights else ("dense",)
-    title = _title(model.name).lower()
+    title = model.titles[0]
     if "ColBERT" in model.architecture or saved_as in ("MultiVectorEncoder", "ColBERT"):
         return ()
     if saved_as in saved or "SpladePooling" in model.layers:
@@ -551,17 +509,6 @@ def _kinds(model: Model, saved_as: str | None) -> tuple[Kind, ...]:
     if model.architecture.endswith("ForMaskedLM"):  # also that of an encoder that was trained from one
         return ("sparse",) if "splade" in title else ("dense", "sparse")
     return ("dense", "reranker") if model.architecture.endswith("ForCausalLM") else dense
-
-
-def _lacking(files: list[str]) -> list[str]:
-    """Return the missing parts of a model."""
-    parts = {
-        "config.json": "config.json" in files,
-        "weights (model.safetensors or pytorch_model.bin)": weight_files(files),
-        # Without these files transformers makes a tokenizer that knows no word, and says nothing.
-        "tokenizer (tokenizer.json, vocab.txt or a sentencepiece model)": any(map(TOKENIZER.fullmatch, files)),
-    }
-    return [part for part, there in parts.items() if not there]
 
 
 def _json(folder: str, file: str, wanted: type = dict) -> Any:
@@ -583,49 +530,28 @@ def _number(config: dict[str, Any], *names: str) -> int | None:
     return next((config[name] for name in names if isinstance(config.get(name), int)), None)
 
 
-def _positions(config: dict[str, Any]) -> int:
-    most, padding = _number(config, "max_position_embeddings", "n_positions"), _number(config, "pad_token_id")
-    if most is None or most < 1:
-        return UNLIMITED
-    # Without a padding token, positions are counted as with the one that the architecture has by default.
-    used = (1 if padding is None else padding) + 1
-    return most - (used if config.get("model_type") in OFFSET_POSITIONS else 0)
-
-
-def _pooling(folder: str, file: str) -> list[str]:
+def _pooling_modes(config: dict[str, Any]) -> list[str]:
     """Return how a model pools; in several ways if their vectors are joined."""
-    config = _json(folder, file)
     # Before version 5.6 there was a key for each.
     keys = [key.removeprefix("pooling_mode_") for key, on in config.items() if "pooling_mode_" in key and on]
     modes = config.get("pooling_mode", keys)
-    modes = [modes] if isinstance(modes, str) else modes
-    short = {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}
-    return [short.get(mode, mode) for mode in modes]
+    return [
+        mode.removesuffix("_tokens").removesuffix("_token") for mode in ([modes] if isinstance(modes, str) else modes)
+    ]
 
 
-def _prompts(own: dict[str, Any], folder: str) -> dict[str, str]:
+def _prompts(own: dict[str, Any]) -> dict[str, str]:
     """Return the prompts that a model has, without empty ones; ``""`` names the one for all texts without their own."""
     # sentence-transformers adds empty prompts to what it saves: they do not say that there is none.
-    saved = own.get("prompts") or {}
-    if not isinstance(saved, dict) or not all(isinstance(text, str) for text in saved.values()):
-        malformed = "has prompts that are not texts by their names"
-        raise RunnerError(malformed, "Correct it.", file=os.path.join(folder, "config_sentence_transformers.json"))
-    prompts = {name: text for name, text in saved.items() if text}
+    prompts = {name: text for name, text in (own.get("prompts") or {}).items() if text}
+    if not all(isinstance(text, str) for text in prompts.values()):
+        raise TypeError
     by_default = prompts.get(own.get("default_prompt_name"))
     return prompts if by_default is None else {**prompts, "": by_default}
 
 
-def _family(name: str, folder: str, config: dict[str, Any]) -> str | None:
-    """Return the family of a model, by its name or by the model that it was trained from."""
-    for title in (_title(name), _title(os.path.realpath(folder)), _title(str(config.get("_name_or_path", "")))):
-        for family, card in FAMILIES.items():
-            # Some write the organisation before it: BAAI_bge-base-en.
-            if re.match(rf"([a-z]+_)?({card.pattern})", title.lower()):
-                return family
-    return None
-
-
 def _title(path: str) -> str:
-    """Return the part of a path that names the model, also in the hub's cache and of a checkpoint."""
+    """Return the part of a path that names the model, in small letters, also in the hub's cache and of a checkpoint."""
     path = re.sub(r"([/\\]snapshots[/\\][^/\\]+|[/\\]checkpoint-[^/\\]+)?[/\\]*$", "", path)
-    return re.split(r"[/\\]|--", path)[-1]
+    # Some write the organisation before it: BAAI_bge-base-en.
+    return re.sub(r"^[a-z]+_", "", re.split(r"[/\\]|--", path)[-1].lower())

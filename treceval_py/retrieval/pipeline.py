@@ -26,6 +26,7 @@ from treceval_py.io.digests import digest_of_file
 from treceval_py.io.target import folder_errors
 from treceval_py.retrieval import distributed, exact, indexing, products
 from treceval_py.retrieval.collection import Collection
+from treceval_py.retrieval.engines import Reranker, encoder_maker
 from treceval_py.retrieval.external import Embedded, Imported
 from treceval_py.retrieval.hub import ENCODING, check_packages
 from treceval_py.retrieval.indexing import IndexSettings
@@ -33,9 +34,8 @@ from treceval_py.retrieval.lexical import Bm25, about_bm25, analyser, rank_bm25,
 from treceval_py.retrieval.models import Model, Settings, Side, identity
 from treceval_py.retrieval.parts import Parts, key_of
 from treceval_py.retrieval.pools import open_pool
-from treceval_py.retrieval.reranking import Outcome, Reranker, rerank
+from treceval_py.retrieval.reranking import Outcome, rerank
 from treceval_py.retrieval.shards import Store, check_chunk, deciding, locked
-from treceval_py.retrieval.sparse import encoder_maker
 from treceval_py.retrieval.tasks import Pool, Task
 from treceval_py.retrieval.vectors import SparseVectors
 from treceval_py.runs.record import provenance, read_json, read_sidecar, version_of, write_json, write_sidecar
@@ -76,6 +76,8 @@ class Dense:
         The address of a Ray cluster, where encoding and exact search are done.
     shared_work : bool
         Whether the nodes of the cluster write embeddings into the work folder themselves, which all of them must see.
+    engine : str, optional
+        ``flagembedding`` or ``sentence-transformers``; by default what suits the model.
     """
 
     model: Model
@@ -89,11 +91,12 @@ class Dense:
     index: IndexSettings | None = None
     ray: str | None = None
     shared_work: bool = False
+    engine: str | None = None
 
     @property
     def dimensions(self) -> int:
         """Return the length of the vectors, E."""
-        return self.settings.dimensions or self.model.dimensions
+        return self.model.dimensions
 
     @property
     def sparse(self) -> bool:
@@ -396,12 +399,9 @@ def _encoded(
         if store.present():
             store.check_files(watch, side)
     if any(store.missing() for store in stores.values()):
-        # With vectors that are reused, a shard is put together here.
-        shared = dense.shared_work and dense.reuse == "shards"
-        writers: dict[str, Any] = {side: store.writer() for side, store in stores.items()} if shared else {}
         unit = "cluster" if dense.ray is not None else "device" if len(dense.devices) == 1 else "devices"
         watch.begin("load the model", None, unit)
-        maker = encoder_maker(dense.model, dense.settings, dense.batch_size, writers)
+        maker = encoder_maker(dense.model, dense.settings, dense.batch_size, dense.engine)
         with closing(open_pool(maker, dense.devices, dense.ray)) as pool:
             watch.advance(max(len(dense.devices), 1))
             watch.end()
@@ -444,7 +444,7 @@ def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
     def tasks() -> Iterator[Task]:
         for chunk, some in store.wanted():
             asked[chunk.number] = chunk
-            yield Task(chunk.number, (some, side), len(some.texts))
+            yield Task(chunk.number, (some.texts, some.ids, side), len(some.texts))
 
     for task, made, by in pool.run(tasks(), watch.advance):
         store.add(asked.pop(task.number), made, by)

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from treceval_py.corpora.reporting import SILENT, Reporter
 from treceval_py.retrieval import indexing
 from treceval_py.retrieval.devices import default_batch_size
+from treceval_py.retrieval.engines import Reranker
 from treceval_py.retrieval.external import Imported
 from treceval_py.retrieval.lexical import Bm25, rank_bm25, rank_jaccard
 from treceval_py.retrieval.models import Side
 from treceval_py.retrieval.pipeline import GROUP, Dense, Jaccard, Request, Surveys, check_request, look, store_of
 from treceval_py.retrieval.probing import Measured, probe_dense, probe_rerank, probe_search, probe_words, sample
 from treceval_py.retrieval.products import BATCH, BLOCK
-from treceval_py.retrieval.reranking import Reranker
 from treceval_py.retrieval.shards import Store
 from treceval_py.retrieval.vectors import BLOCK_BYTES
 
@@ -222,7 +222,7 @@ def _model_rows(dense: Dense) -> Iterator[tuple[str, str]]:
     where = f"the Ray cluster {dense.ray}" if dense.ray is not None else ", ".join(dense.devices)
     count = _batch_size(dense)
     batch = f"{count} texts at once" if count else "as many texts at once as suits each node"
-    yield "encode", f"on {where}, {batch}, {settings.passage_max_length} tokens at most"
+    yield "encode", f"on {where}, {batch}, {settings.max_length} tokens at most"
 
 
 def _batch_size(dense: Dense) -> int | None:
@@ -273,7 +273,7 @@ def _memory(request: Request, retriever: Dense | Imported, looked: Surveys, inde
     most: float = LIBRARIES + index + block + hit_bytes
     if isinstance(retriever, Dense):
         model, texts = retriever.model, min(passages.shard_size, passages.count)
-        tokens = (_batch_size(retriever) or 32) * retriever.settings.passage_max_length
+        tokens = (_batch_size(retriever) or 32) * retriever.settings.max_length
         # Of a layer, the largest tensors are those between its two halves, four times as wide as the model.
         batch = 3 * tokens * model.hidden_size * 4 * 4
         if sparse and not model.lexical_weights:

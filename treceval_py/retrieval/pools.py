@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.devices import import_torch
-from treceval_py.retrieval.tasks import Advance, Done, Maker, Place, Places, Pool, Task
+from treceval_py.retrieval.tasks import Advance, Done, Maker, Place, Places, Pool, Task, do
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -77,7 +77,7 @@ class Here:
     def run(self, tasks: Iterable[Task], advance: Advance) -> Iterator[Done]:
         """Do tasks, in their order; see `Pool.run`."""
         for task in tasks:
-            yield Done(task, self._worker.work(task.content, advance), self._worker.by)
+            yield Done(task, do(self._worker, task.content, advance), self._worker.by)
 
     def close(self) -> None:
         """Do nothing: the worker ends with the pool."""
@@ -207,5 +207,5 @@ def _make(maker: Maker, device: str, sharing: int) -> tuple[str, ...]:
 def _work(content: Any) -> tuple[Any, dict[str, object], tuple[str, ...]]:
     """Do a task; return the result, who did it, and notes."""
     worker = _HERE["worker"]
-    result = worker.work(content, _HERE["connection"].send)
+    result = do(worker, content, _HERE["connection"].send)
     return result, worker.by, worker.notes

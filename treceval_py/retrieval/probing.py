@@ -12,15 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import IntArray
-from treceval_py.corpora.texts import Chunk, Texts
+from treceval_py.corpora.texts import Texts
 from treceval_py.retrieval import exact
 from treceval_py.retrieval.devices import default_batch_size
+from treceval_py.retrieval.engines import Reranker, encoder_maker, reranker_maker
 from treceval_py.retrieval.external import Imported
 from treceval_py.retrieval.models import Side
 from treceval_py.retrieval.pipeline import Dense
 from treceval_py.retrieval.pools import open_pool
-from treceval_py.retrieval.reranking import CrossEncoder, Reranker
-from treceval_py.retrieval.sparse import encoder_maker
 from treceval_py.retrieval.tasks import Maker, Pool, Task
 from treceval_py.retrieval.vectors import ArrayVectors, block_rows
 
@@ -72,11 +71,11 @@ def probe_dense(dense: Dense, samples: Mapping[Side, list[str]], left: Mapping[S
     dict of str to Measured
         Times of loading the model and of each side that has texts left.
     """
-    settings, maker = dense.settings, encoder_maker(dense.model, dense.settings, dense.batch_size)
+    settings, maker = dense.settings, encoder_maker(dense.model, dense.settings, dense.batch_size, dense.engine)
     stages: dict[str, Stage] = {}
     for side, texts in samples.items():
         if left[side]:
-            lengths = _lengths((settings.instruction(side) + text for text in texts), settings.max_length(side))
+            lengths = _lengths((settings.instruction(side) + text for text in texts), settings.max_length)
             stages[f"encode {side}"] = Stage(partial(_chunk, texts, side), lengths, left[side])
     return _stages("load the model", maker, dense, stages)
 
@@ -85,7 +84,7 @@ def probe_rerank(reranker: Reranker, samples: Mapping[Side, list[str]], pairs: i
     """Score some pairs on all devices; each is a query and a passage of the samples, whichever."""
     drawn = list(zip(cycle(samples["queries"]), samples["passages"], strict=False))
     stage = Stage(partial(_taken, drawn), _lengths(map("".join, drawn), reranker.length), pairs)
-    return _stages("load the reranker", partial(CrossEncoder, reranker), reranker, {"rerank": stage})
+    return _stages("load the reranker", reranker_maker(reranker, reranker.engine), reranker, {"rerank": stage})
 
 
 class Stage(NamedTuple):
@@ -131,9 +130,9 @@ def _probed(pool: Pool, stage: Stage, devices: Sequence[str], size: int) -> Meas
     return Measured(total, max(SURE, (max(rates) - min(rates)) / sum(rates)))
 
 
-def _chunk(texts: list[str], side: Side, rows: IntArray) -> tuple[Chunk, Side]:
+def _chunk(texts: list[str], side: Side, rows: IntArray) -> tuple[list[str], list[str], Side]:
     """Return some texts as those who encode get them."""
-    return Chunk(0, list(map(str, rows)), _taken(texts, rows), ""), side
+    return _taken(texts, rows), list(map(str, rows)), side
 
 
 def _taken(drawn: Sequence[Any], rows: IntArray) -> list[Any]:

@@ -1,8 +1,8 @@
-"""Rerank the first documents of each query with a cross-encoder, which reads query and passage together.
+"""Rerank the first documents of each query with a model that reads query and passage together.
 
 Scores are those of FlagEmbedding's FlagReranker: the query is cut to three quarters of the length, then the passage to
-what is left, and pairs are batched by falling length. They are logits: a sigmoid keeps the order but makes ties of high
-scores (from a logit of 16.6 on in float32, of 8.3 in fp16).
+what is left. They are logits: a sigmoid keeps the order but makes ties of high scores (from a logit of 16.6 on in
+float32, of 8.3 in fp16).
 """
 
 from __future__ import annotations
@@ -13,113 +13,33 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
-from functools import partial
 from itertools import repeat
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from treceval_py._types import AnyArray
 from treceval_py.corpora.reporting import SILENT, Reporter
 from treceval_py.corpora.texts import Texts, chunks, refuse_repeated
 from treceval_py.data.ids import encode, quoted
 from treceval_py.data.ranking import PLAIN, arrange
-from treceval_py.errors import InputError, RunnerError
+from treceval_py.errors import InputError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.named import read_run
-from treceval_py.retrieval.devices import check_precision, import_torch
-from treceval_py.retrieval.encoding import Loaded
-from treceval_py.retrieval.hub import check_packages
-from treceval_py.retrieval.models import PRECISIONS, Model
+from treceval_py.retrieval.engines import Reranker, reranker_maker
 from treceval_py.retrieval.parts import Parts, key_of
 from treceval_py.retrieval.pools import open_pool
 from treceval_py.retrieval.shards import canonical, locked
-from treceval_py.retrieval.tasks import Advance, Task
+from treceval_py.retrieval.tasks import Task
 from treceval_py.runs.record import provenance, read_sidecar, write_sidecar
 from treceval_py.runs.writing import SearchResults, Written, check_output, check_tag, write_search_results
 
 PAIRS = 1024
 """Approximate pairs scored together: a kill can cost this much work, some minutes of a CPU."""
 
-LEAST = 32
-"""Tokens that a pair may have at least: special tokens must leave room for query and passage."""
-
 PACKAGES = ("numpy", "pyarrow", "torch", "transformers", "tokenizers")
 """Packages that decide the scores, or write them."""
 
 Pair: TypeAlias = "tuple[str, str]"
-
-
-class Reranker(NamedTuple):
-    """How to rerank.
-
-    Attributes
-    ----------
-    model : Model
-        From `find_model`, with ``wanted="reranker"``.
-    devices : sequence of str
-        Where to score, such as ``("cuda:0", "cuda:1")``.
-    depth : int
-        How many documents of each query are reranked, best first.
-    below : {"keep", "drop"}
-        Whether documents below the depth are kept, in their order, below the reranked ones.
-    precision : str
-        ``fp32``, ``bf16``, ``fp16`` or ``fp16-weights``.
-    max_length : int, optional
-        Tokens of a pair that count; by default 512, or as many as the model can take.
-    batch_size : int, optional
-        Pairs scored at once; by default a number that suits each device.
-    ray : str, optional
-        The address of a Ray cluster to score on.
-    """
-
-    model: Model
-    devices: Sequence[str] = ("cpu",)
-    depth: int = 100
-    below: Literal["keep", "drop"] = "keep"
-    precision: str = "fp32"
-    max_length: int | None = None
-    batch_size: int | None = None
-    ray: str | None = None
-
-    @property
-    def length(self) -> int:
-        """Return how many tokens of a pair count."""
-        return self.max_length or min(512, self.model.positions)
-
-    def check(self) -> None:
-        """Refuse models and settings that no pair can be scored with.
-
-        Raises
-        ------
-        RunnerError
-            The depth or the length is out of range, or a device cannot compute in the precision.
-        """
-        check_packages("pyarrow", "torch", "transformers", *(["ray"] if self.ray is not None else []))
-        if self.depth < 1:
-            raise RunnerError(f"the depth is {self.depth}", "Give 1 or more.")
-        model, another = self.model, "Use another, such as BAAI/bge-reranker-v2-m3."
-        if not model.architecture.endswith("ForSequenceClassification"):
-            wrong = f"the reranker is a {model.architecture}; only cross-encoders (…ForSequenceClassification) run here"
-            raise RunnerError(wrong, another, file=model.name)
-        if model.prompts:
-            wrong = "the reranker has prompts (config_sentence_transformers.json), which are not put before pairs here"
-            raise RunnerError(wrong, another, file=model.name)
-        if not LEAST <= self.length <= model.positions:
-            too_long = f"pairs of {self.length} tokens cannot be scored"
-            raise RunnerError(too_long, f"Give {LEAST} to {model.positions}.", file=model.name)
-        for device in self.devices:
-            check_precision(self.precision, device)
-
-    def decides(self) -> dict[str, Any]:
-        """Return what decides the scores of pairs, as plain JSON; batch size and device may change the last digits."""
-        model = self.model
-        return {
-            "model": {"name": model.name, "revision": model.revision, "files": model.files},
-            "precision": self.precision,
-            "max_length": self.length,
-            "query_max_length": self.length * 3 // 4,
-        }
 
 
 class Outcome(NamedTuple):
@@ -138,92 +58,6 @@ class Outcome(NamedTuple):
     record: dict[str, Any]
     written: Written
     notes: tuple[str, ...]
-
-
-class CrossEncoder(Loaded):
-    """A cross-encoder on a device.
-
-    Parameters
-    ----------
-    reranker : Reranker
-        The model, its precision and length, and the batch size.
-    device : str
-        From `devices.devices_for`.
-
-    Raises
-    ------
-    RunnerError
-        The model cannot be loaded, fails or lacks weights.
-    """
-
-    unit = "pairs"
-
-    def __init__(self, reranker: Reranker, device: str) -> None:
-        super().__init__(reranker.model, device, reranker.precision, reranker.batch_size)
-        self._length = reranker.length
-        torch, folder = import_torch(), self._model.folder
-        import transformers  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-        how = {"dtype": getattr(torch, PRECISIONS[reranker.precision]), "ignore_mismatched_sizes": True}
-        with self._trying("the model cannot be loaded", "Copy it again, or use another."):
-            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
-            network = transformers.AutoModelForSequenceClassification.from_pretrained(folder, **how)
-        self._check_weights(network)
-        self._network = network.eval().to(device)
-        if reranker.precision == "fp16-weights":
-            self._network.float()
-        longest = "river " * self._length
-        self.work([(longest, longest), ("river", "river")])  # a length or a padding that it cannot take fails here
-
-    def work(self, content: Sequence[Pair], advance: Advance = lambda _: None) -> AnyArray:
-        """Score pairs.
-
-        Parameters
-        ----------
-        content : sequence of (str, str), length n
-            Queries with passages. The same list gives the same scores; in another, the last digits may differ.
-        advance : callable
-            Called with the number of pairs of each batch.
-
-        Returns
-        -------
-        (n,) float32 array
-            The logit of each pair; larger is better.
-
-        Raises
-        ------
-        RunnerError
-            The model fails, or a score is not finite.
-        """
-        with self._trying(f"the model fails on {self._device}", "A smaller --max-length may help."):
-            batches, order = self._run(self._tokens(content), self._logits, advance)
-        scores = np.empty(len(content), dtype=np.float32)
-        scores[order] = np.concatenate(batches)
-        if not np.isfinite(scores).all():
-            wrong = "the score of a pair is not finite"
-            raise RunnerError(wrong, "Give --precision fp32; if it is, copy the model again.", file=self._model.name)
-        return scores
-
-    def _logits(self, tokens: dict[str, list[list[int]]]) -> AnyArray:
-        inputs = self._tokenizer.pad(tokens, padding=True, return_tensors="pt").to(self._device)
-        with import_torch().inference_mode():
-            logits: AnyArray = self._network(**inputs).logits.view(-1).float().cpu().numpy()
-        return logits
-
-    def _tokens(self, pairs: Sequence[Pair]) -> dict[str, list[list[int]]]:
-        """Return the model's input for each pair: the query cut to its share, then the passage to the rest."""
-        tokenizer, most = self._tokenizer, self._length
-        sides = [
-            tokenizer(list(texts), add_special_tokens=False, truncation=True, max_length=length)["input_ids"]
-            for texts, length in zip(zip(*pairs, strict=True), (most * 3 // 4, most), strict=True)
-        ]
-        if hasattr(tokenizer, "prepare_for_model"):  # before transformers 5
-            both = zip(*sides, strict=True)
-            rows = [tokenizer.prepare_for_model(*pair, truncation="only_second", max_length=most) for pair in both]
-            return {name: [row[name] for row in rows] for name in rows[0]}
-        # Otherwise a tokenizer joins texts only, and FlagReranker makes text of the tokens again, too.
-        texts = [tokenizer.batch_decode(side, clean_up_tokenization_spaces=False) for side in sides]
-        return dict(tokenizer(*texts, truncation="only_second", max_length=most))
 
 
 def rerank(
@@ -290,7 +124,7 @@ def rerank(
         left = {part: [(asked[qid], passages[docid]) for qid, docid in first.pairs(part)] for part in parts.missing()}
         tasks = [Task(group, pairs, len(pairs)) for group, pairs in left.items()]
         notes = _score(tasks, int(first.lengths.sum()), reranker, parts, reporter) if tasks else ()
-        longest = int((np.diff(first.run.offsets) if reranker.below == "keep" else first.lengths).max())
+        longest = int(np.diff(first.run.offsets).max())
         ranked, count = _ranked(first, parts, longest), len(first.run)
         written, about = write_search_results(
             output, ranked, first.run.docids, tag, k=longest, queries=count, reporter=reporter
@@ -300,7 +134,7 @@ def rerank(
         record = {
             "run": about,
             "reranker": {
-                **decides, "depth": first.depth, "below": reranker.below, "pairs": int(first.lengths.sum()),
+                **decides, "depth": first.depth, "below": "keep", "pairs": int(first.lengths.sum()),
                 "by": [json.loads(each) for each in by],
             },
             "first_stage": {"file": run, "sha256": digest, "record": before},
@@ -386,7 +220,7 @@ def _score(tasks: Sequence[Task], total: int, reranker: Reranker, parts: Parts, 
     """Score the groups that have no scores yet; return what there is to note."""
     unit = "cluster" if reranker.ray is not None else "device" if len(reranker.devices) == 1 else "devices"
     reporter.begin("load the reranker", None, unit)
-    maker = partial(CrossEncoder, reranker)
+    maker = reranker_maker(reranker, reranker.engine)
     with closing(open_pool(maker, reranker.devices, reranker.ray)) as pool:
         reporter.advance(len(reranker.devices) or 1)
         reporter.end()

@@ -32,6 +32,12 @@ Maker: TypeAlias = Callable[[str], Worker]
 """Makes the worker of a device (``cpu``, ``cuda:0``); it is pickled if other processes do the work."""
 
 
+def do(worker: Any, content: Any, advance: Advance) -> Any:
+    """Do a task: what the worker prepares first, if it does."""
+    prepare = getattr(worker, "prepare", None)
+    return worker.work(content if prepare is None else prepare(content), advance)
+
+
 class Task(NamedTuple):
     """A piece of work.
 

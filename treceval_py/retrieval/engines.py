@@ -1,0 +1,639 @@
+"""Engines that run models, FlagEmbedding and sentence-transformers: which of them runs a model, and what they share.
+
+An engine is a module with an ``Encoder``, a ``Sparse`` and a ``Ranker``, each a worker of a pool. Its `prepare` makes
+tokens of texts in another thread, ahead of the model, and its `work` runs the model over them.
+"""
+
+from __future__ import annotations
+
+import logging
+import platform
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from importlib import import_module
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treceval_py._types import AnyArray, IntArray
+from treceval_py.errors import RunnerError
+from treceval_py.retrieval.devices import choose_precision, default_batch_size, import_torch
+from treceval_py.retrieval.hub import INSTALL, check_packages, first_line
+from treceval_py.retrieval.models import POOLINGS, PRECISIONS, UNLIMITED, Model, Settings, Side, model_here
+from treceval_py.retrieval.tasks import Advance, Maker
+from treceval_py.runs.record import version_of
+
+ENGINES = {
+    "flagembedding": "treceval_py.retrieval.flagembedding",
+    "sentence-transformers": "treceval_py.retrieval.sentence_transformers",
+}
+"""The modules of the engines, by the engines' names."""
+
+PACKAGES = ("numpy", "tokenizers", "torch", "transformers")
+"""Packages that decide the last digits, beside the engine."""
+
+SIDES: tuple[Side, ...] = ("passages", "queries")
+
+PROBES = ("The river rises in the mountains.", "Interest rates were lowered twice last year.")
+"""Two unrelated texts."""
+
+SCRIPTS = "river 2026 Москва 河流在哪里 ποταμός"
+"""Words of several scripts; every tokenizer knows some of them."""
+
+SAME = 0.9999
+"""The cosine above which unrelated texts count as having the same vector."""
+
+DENSE = 0.1
+"""Share of the vocabulary above which a text has too many weights; SPLADE uses about a hundredth."""
+
+WORD = "river "
+"""The unit of the longest text."""
+
+LEAST = 32
+"""Tokens that a pair may have at least: special tokens must leave room for query and passage."""
+
+CUTOFF = 28
+"""The layer that scores of BGE's layer-wise rerankers are taken from, as in their model cards."""
+
+SHORTER = "A smaller --max-length may help."
+
+BARS: dict[str, Callable[..., Any]] = {"tqdm": lambda items, **_: items, "trange": lambda *ends, **_: range(*ends)}
+"""What FlagEmbedding counts batches with, by its names there, without the bar that it draws."""
+
+
+class Reranker(NamedTuple):
+    """How to rerank.
+
+    Attributes
+    ----------
+    model : Model
+        From `find_model`, with ``wanted="reranker"``.
+    devices : sequence of str
+        Where to score, such as ``("cuda:0", "cuda:1")``.
+    depth : int
+        How many documents of each query are reranked, best first. Those below are kept below them, in their order.
+    precision : str
+        ``fp32``, ``bf16`` or ``fp16``, from `devices.choose_precision`.
+    max_length : int, optional
+        Tokens of a pair that count; by default 512, or as many as the model can take.
+    batch_size : int, optional
+        Pairs scored at once; by default a number that suits each device.
+    ray : str, optional
+        The address of a Ray cluster to score on.
+    engine : str, optional
+        ``flagembedding`` or ``sentence-transformers``; by default what suits the model, see `engines.engine_for`.
+    """
+
+    model: Model
+    devices: Sequence[str] = ("cpu",)
+    depth: int = 100
+    precision: str = "fp32"
+    max_length: int | None = None
+    batch_size: int | None = None
+    ray: str | None = None
+    engine: str | None = None
+
+    @property
+    def length(self) -> int:
+        """Return how many tokens of a pair count."""
+        return self.max_length or min(512, self.model.positions)
+
+    def check(self) -> None:
+        """Refuse models and settings that no pair can be scored with.
+
+        Raises
+        ------
+        RunnerError
+            The depth or the length is out of range, or a device cannot compute in the precision.
+        """
+        check_packages("pyarrow", "torch", "transformers", *(["ray"] if self.ray is not None else []))
+        if self.depth < 1:
+            raise RunnerError(f"the depth is {self.depth}", "Give 1 or more.")
+        model = self.model
+        engine_for(model, self.engine)
+        if model.prompts:
+            wrong = "the reranker has prompts (config_sentence_transformers.json), which are not put before pairs here"
+            raise RunnerError(wrong, "Use another, such as BAAI/bge-reranker-v2-m3.", file=model.name)
+        if not LEAST <= self.length <= model.positions:
+            too_long = f"pairs of {self.length} tokens cannot be scored"
+            raise RunnerError(too_long, f"Give {LEAST} to {model.positions}.", file=model.name)
+        choose_precision(self.precision, self.devices)
+
+    def decides(self) -> dict[str, Any]:
+        """Return what decides the scores of pairs, as plain JSON; batch size and device may change the last digits."""
+        model = self.model
+        return {
+            "model": {"name": model.name, "revision": model.revision, "files": model.files},
+            "precision": self.precision,
+            "max_length": self.length,
+            "query_max_length": self.length * 3 // 4,
+            **({"cutoff_layers": [CUTOFF]} if model.architecture.startswith(("LayerWise", "CostWise")) else {}),
+        }
+
+
+def engine_for(model: Model, asked: str | None = None) -> str:
+    """Return the engine that runs a model: FlagEmbedding for BGE's, if it can, else sentence-transformers.
+
+    Parameters
+    ----------
+    model : Model
+        From `models.find_model`.
+    asked : str, optional
+        The engine that is asked for.
+
+    Returns
+    -------
+    str
+        A name of `ENGINES`.
+
+    Raises
+    ------
+    RunnerError
+        There is no such engine, or it cannot run the model.
+    """
+    weighs = model.kind == "sparse" and model.lexical_weights
+    prompted = model.kind == "reranker" and model.architecture.endswith("ForCausalLM")
+    lacks = {"flagembedding": _beyond_flag_embedding(model), "sentence-transformers": ""}
+    if weighs or prompted:
+        scores = f"the scores of a {model.architecture}" if prompted else "the weights of words of bge-m3"
+        lacks["sentence-transformers"] = f"sentence-transformers does not compute {scores}"
+    if asked is None:
+        preferred = weighs or prompted or any(title.startswith("bge-") for title in model.titles)
+        return "flagembedding" if preferred and not lacks["flagembedding"] else "sentence-transformers"
+    if asked not in ENGINES:
+        raise RunnerError(f"there is no engine {asked!r}", f"Give {' or '.join(ENGINES)}.")
+    if lacks[asked]:
+        raise RunnerError(lacks[asked], "Leave --engine out.", file=model.name)
+    return asked
+
+
+def _beyond_flag_embedding(model: Model) -> str:
+    """Return why FlagEmbedding cannot run a model; nothing if it can."""
+    others = [layer for layer in model.layers if layer not in ("Transformer", "Pooling", "Normalize")]
+    if model.kind == "sparse" and not model.lexical_weights:
+        return "FlagEmbedding weighs words only with models like bge-m3"
+    if model.kind == "dense" and others:
+        return f"FlagEmbedding does not run the model's layer {others[0]}"
+    if model.kind == "dense" and model.pooling not in (None, *POOLINGS):
+        return f"FlagEmbedding does not pool by {model.pooling}"
+    if model.kind == "dense" and model.prompts and not model.pools_prompt:
+        return "FlagEmbedding cannot leave the instruction out of the mean, as the model does"
+    return ""
+
+
+def encoder_maker(model: Model, settings: Settings, batch_size: int | None = None, engine: str | None = None) -> Maker:
+    """Return the maker of a device's encoder.
+
+    Parameters
+    ----------
+    model : Model
+        From `models.find_model`.
+    settings : Settings
+        From `models.settings_for`.
+    batch_size : int, optional
+        Texts to encode at once. Default: a number that suits the device.
+    engine : str, optional
+        A name of `ENGINES`; see `engine_for`.
+
+    Returns
+    -------
+    callable
+        It can be pickled. The content of its workers' tasks is texts, their ids and their side; the result, their
+        vectors: an (n, E) array of float32 or float16, or a CSR matrix of float32.
+
+    Raises
+    ------
+    RunnerError
+        The engine cannot run the model.
+    """
+    name = "Sparse" if settings.kind == "sparse" else "Encoder"
+    return partial(_make, engine_for(model, engine), name, model, settings, batch_size)
+
+
+def reranker_maker(reranker: Reranker, engine: str | None = None) -> Maker:
+    """Return the maker of a device's reranker.
+
+    Parameters
+    ----------
+    reranker : Reranker
+        The model, its precision and length, and the batch size.
+    engine : str, optional
+        A name of `ENGINES`; see `engine_for`.
+
+    Returns
+    -------
+    callable
+        It can be pickled. The content of its workers' tasks is pairs of a query and a passage; the result, an (n,)
+        float32 array of scores, the larger the better.
+
+    Raises
+    ------
+    RunnerError
+        The engine cannot run the model.
+    """
+    return partial(_make, engine_for(reranker.model, engine), "Ranker", reranker)
+
+
+def _make(engine: str, name: str, *arguments: Any) -> Any:
+    """Make a worker of an engine on a device, the last argument."""
+    return getattr(import_module(ENGINES[engine]), name)(*arguments)
+
+
+class Tokens:
+    """A tokenizer that makes arrays of texts, and pads them as transformers does, without its lists.
+
+    Parameters
+    ----------
+    tokenizer : transformers.PreTrainedTokenizerBase
+        The model's own.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self._left, self._names = tokenizer.padding_side == "left", tokenizer.model_input_names
+        self._padding = {"input_ids": tokenizer.pad_token_id or 0, "token_type_ids": tokenizer.pad_token_type_id}
+
+    def texts(self, texts: Sequence[str], length: int) -> list[IntArray]:
+        """Return the tokens of each text, cut to a length."""
+        if not self.tokenizer.is_fast:
+            rows = self.tokenizer(list(texts), truncation=True, max_length=length)["input_ids"]
+        else:
+            rows = [tokens.ids for tokens in self._cut(length).encode_batch_fast(texts)]
+        return [np.array(row, dtype=np.int64) for row in rows]
+
+    def pairs(self, pairs: Sequence[tuple[str, str]], length: int) -> list[dict[str, IntArray]]:
+        """Return the tokens and the types of each pair: the query cut to three quarters, the passage to what is left.
+
+        This is how FlagReranker cuts. A text is made tokens once, though a query has many passages.
+        """
+        sides = []
+        for texts, most in zip(map(dict.fromkeys, zip(*pairs, strict=True)), (length * 3 // 4, length), strict=True):
+            tokens = self._cut(most).encode_batch_fast(list(texts), add_special_tokens=False)
+            sides.append(dict(zip(texts, tokens, strict=True)))
+        joined = self._cut(length, strategy="only_second")
+        rows = (joined.post_process(sides[0][query], sides[1][passage]) for query, passage in pairs)
+        return [{"input_ids": np.array(row.ids), "token_type_ids": np.array(row.type_ids)} for row in rows]
+
+    def pad(self, inputs: dict[str, list[IntArray]]) -> dict[str, Any]:
+        """Return tensors of texts of several lengths, each as long as the longest, as the model takes them."""
+        torch = import_torch()
+        lengths = np.array([len(row) for row in inputs["input_ids"]])[:, None]
+        places = np.arange(lengths.max())
+        there = places >= len(places) - lengths if self._left else places < lengths
+        made: dict[str, Any] = {"attention_mask": there.astype(np.int64)}
+        for name, padding in self._padding.items():
+            made[name] = np.full(there.shape, padding, dtype=np.int64)
+            made[name][there] = np.concatenate(inputs[name]) if name in inputs else 0
+        return {name: torch.from_numpy(made[name]) for name in self._names if name in made}
+
+    def _cut(self, length: int, **how: Any) -> Any:
+        """Return the tokenizer, which cuts texts to a length."""
+        backend = self.tokenizer.backend_tokenizer
+        backend.no_padding()
+        backend.enable_truncation(length, direction=self.tokenizer.truncation_side, **how)
+        return backend
+
+
+class Loaded:
+    """A model on a device.
+
+    Parameters
+    ----------
+    model : Model
+        From `models.find_model`.
+    device : str
+        From `devices.devices_for`.
+    precision : str
+        As in `models.PRECISIONS`.
+    batch_size : int or None
+        Texts to encode at once. Default: a number that suits the device. If these do not fit in memory, the remaining
+        batches are smaller.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        Notes about the model, a sentence or two each.
+
+    Raises
+    ------
+    RunnerError
+        A package is missing, or the model cannot be loaded or fails a check.
+    """
+
+    engine: str
+    unit = "texts"
+    _network: Any
+
+    def __init__(self, model: Model, device: str, precision: str, batch_size: int | None) -> None:
+        self._lock = Lock()  # a tokenizer is one thread's at a time
+        self._precision = choose_precision(precision, [device])
+        self.notes: tuple[str, ...] = ()
+        self._model = model_here(model)
+        self._device = device
+        self._batch_size = batch_size or default_batch_size(device)
+
+    @property
+    def by(self) -> dict[str, object]:
+        """Description of the engine, the device and versions, as plain JSON: whatever may change the last digits."""
+        torch, kind = import_torch(), self._device.partition(":")[0]
+        name = torch.cuda.get_device_name(self._device) if kind == "cuda" else platform.machine()
+        return {
+            "engine": self.engine, "device": f"{kind} ({name})",
+            "threads": torch.get_num_threads() if kind == "cpu" else None,
+            "batch_size": self._batch_size, "host": platform.node(),
+            "versions": {name: version_of(name) for name in (self.engine, *PACKAGES)},
+        }  # fmt: skip
+
+    @contextmanager
+    def _trying(self, failure: str, todo: str) -> Iterator[None]:
+        """Suppress output of the packages, and raise any error as a failure of the model."""
+        try:
+            with quiet():
+                yield
+        except RunnerError:
+            raise
+        except Exception as error:  # damaged files, memory, unknown architectures: each has its own exception
+            todo = INSTALL if isinstance(error, ImportError) else todo
+            raise RunnerError(f"{failure}: {first_line(error)}", todo, file=self._model.name) from error
+
+    def _computing(self) -> Any:
+        """Return the context of computing: on a CPU weights stay in fp32, and what profits is computed in bf16."""
+        torch = import_torch()
+        bf16 = self._device == "cpu" and self._precision == "bf16"
+        return torch.autocast("cpu", torch.bfloat16, enabled=bf16)
+
+    @property
+    def _weights(self) -> str:
+        """Torch's name of the numbers that weights are loaded in."""
+        bf16 = self._device == "cpu" and self._precision == "bf16"
+        return "float32" if bf16 else PRECISIONS[self._precision]
+
+    def _check_weights(self, kind: str) -> None:
+        """Refuse weights that differ from the configuration: transformers would fill in the rest at random.
+
+        ``kind`` is the class of transformers that would read them. Nothing is read here but names and shapes.
+        """
+        with self._trying("the model cannot be loaded", "Copy it again, or use another."):
+            import transformers  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+            _, loading = getattr(transformers, kind).from_pretrained(
+                self._model.folder, device_map="meta", output_loading_info=True, ignore_mismatched_sizes=True
+            )
+        # The pooler, which many leave out, comes after the hidden states and is not used.
+        missing = sorted(name for name in loading["missing_keys"] if not name.startswith("pooler."))
+        # What is left over is most often the head of the training, or T5's decoder; a layer is not.
+        layer = re.compile(r"\blayers?\.\d+\.")
+        left = sorted(name for name in loading["unexpected_keys"] if layer.search(name) and "decoder." not in name)
+        misshapen = sorted(name for name, *_ in loading["mismatched_keys"])
+        for names, fault, todo in (
+            (misshapen, "have other shapes than config.json says", "Copy the model again."),
+            (missing, f"lack {len(missing)} of the model's tensors", "They would be random: copy the model again."),
+            (left, "have layers that config.json does not say", "They would be left out: copy the model again."),
+        ):
+            if names:
+                raise RunnerError(f"the weights {fault}, such as {names[0]}", todo, file=self._model.name)
+
+    def _fitted(self, size: int) -> None:
+        """Go on with smaller batches than were asked for, and note it."""
+        memory = f"Memory on {self._device} is enough for {size} {self.unit} at once, not {self._batch_size}."
+        self.notes += (memory,)
+        self._batch_size = size
+
+
+class TextEncoder(Loaded):
+    """A model of one vector for each text on a device, ready to encode; engines say how it is loaded and run.
+
+    Parameters
+    ----------
+    model, settings, batch_size
+        As of `encoder_maker`.
+    device : str
+        From `devices.devices_for`.
+
+    Raises
+    ------
+    RunnerError
+        A package is missing, or the model cannot be loaded or fails a check.
+    """
+
+    def __init__(self, model: Model, settings: Settings, batch_size: int | None, device: str) -> None:
+        super().__init__(model, device, settings.precision, batch_size)
+        self._settings = settings
+        with self._trying("the model cannot be loaded", "Copy it again, or use another."):
+            tokenizer = self._load()
+        self._tokens = Tokens(tokenizer)
+        with quiet():
+            self._check_tokenizer(tokenizer)
+            for side in SIDES:
+                self._check_length(tokenizer, side)
+        self._check_vectors()
+
+    def _load(self) -> Any:
+        """Load the model; return its tokenizer."""
+        raise NotImplementedError
+
+    def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
+        """Run the model over the tokens of texts."""
+        raise NotImplementedError
+
+    def prepare(self, content: tuple[Sequence[str], Sequence[str], Side]) -> Any:
+        """Make tokens of texts.
+
+        Parameters
+        ----------
+        content : (sequence of str, sequence of str, {"passages", "queries"})
+            The texts, at least one; their ids, for messages; and their kind, which decides the instruction.
+
+        Returns
+        -------
+        object
+            What `work` takes.
+        """
+        texts, ids, side = content
+        with self._lock:
+            return self._rows([self._settings.instruction(side) + text for text in texts], side), ids, side
+
+    def _rows(self, texts: list[str], side: Side) -> list[IntArray]:
+        """Return the tokens of texts."""
+        suffix = self._settings.query_suffix
+        if side == "passages" or not suffix:
+            return self._tokens.texts(texts, self._settings.max_length)
+        tokenize = self._tokens.tokenizer  # queries are cut before it is added, as FlagEmbedding's FlagICLModel does
+        room = self._settings.max_length - len(tokenize(suffix)["input_ids"])
+        cut = tokenize(texts, truncation=True, max_length=room, add_special_tokens=False)["input_ids"]
+        return self._tokens.texts([text + suffix for text in tokenize.batch_decode(cut)], UNLIMITED)
+
+    def work(self, prepared: Any, advance: Advance) -> Any:
+        """Encode texts.
+
+        Parameters
+        ----------
+        prepared : object
+            From `prepare`. The same texts give the same bytes; among others a text's last digits may differ.
+        advance : callable
+            Called after each batch with the number of texts encoded.
+
+        Returns
+        -------
+        (n, E) float32 or float16 array, or CSR matrix of float32
+            C-contiguous, without NaN and infinity.
+
+        Raises
+        ------
+        RunnerError
+            Memory runs out, the model fails, or a vector is not finite.
+        """
+        rows, ids, side = prepared
+        memory = "If it is memory, free some, or give a smaller --max-length."
+        with self._trying(f"the model fails on {self._device}, even on one text", memory):
+            vectors = self._vectors(rows, side, advance)
+        # A sum is not finite when a number is not, and of float32 it does not overflow.
+        sums = np.asarray(vectors.sum(axis=1, dtype=np.float64)).ravel()
+        bad = np.flatnonzero(~np.isfinite(sums))
+        if len(bad):
+            todo = "The weights are damaged, perhaps."
+            todo = todo if self._precision == "fp32" else "Give --precision fp32 or bf16."
+            raise RunnerError(f"the vector of text {ids[bad[0]]!r} is not finite", todo, file=self._model.name)
+        return vectors
+
+    def _check_tokenizer(self, tokenizer: Any) -> None:
+        """Refuse a tokenizer without known words or with more tokens than the model; note one without an end token."""
+        name = self._model.name
+        tokens = tokenizer(f"{SCRIPTS} {PROBES[0]}", add_special_tokens=False)["input_ids"]
+        if set(tokens) <= {tokenizer.unk_token_id}:
+            no_words = "the tokenizer knows no word: every text would have the same vector"
+            raise RunnerError(no_words, "Copy tokenizer.json or vocab.txt of the model again.", file=name)
+        known = int(self._network.get_input_embeddings().weight.shape[0])
+        if len(tokenizer) > known:
+            mismatch = f"the tokenizer has {len(tokenizer)} tokens, and the model knows {known}"
+            raise RunnerError(mismatch, "Give the tokenizer that belongs to the model.", file=name)
+        if self._settings.pooling == "lasttoken" and tokenizer(WORD)["input_ids"][-1] not in tokenizer.all_special_ids:
+            note = "The vector of a text is that of its last token, and the tokenizer puts none of its own at the end: "
+            self.notes += (f"{note}if the model was trained with one, texts will rank badly.",)
+        if self._model.own_code:
+            note = "The model's folder has code of its own, which is not run; "
+            self.notes += (f"{note}transformers' {self._model.own_code} is used instead.",)
+
+    def _check_length(self, tokenizer: Any, side: Side) -> None:
+        """Refuse an instruction that leaves no room for texts, and a model that cannot take the longest text."""
+        longest, instruction = self._settings.max_length, self._settings.instruction(side)
+        alone = len(tokenizer(instruction + self._settings.query_suffix)["input_ids"])
+        if instruction and alone >= longest:
+            no_room = f"the instruction alone has {alone} tokens, and {longest} count: no text would be left"
+            raise RunnerError(no_room, "Give a greater --max-length, or a shorter instruction.", file=self._model.name)
+        with self._trying(f"the model fails on a text of {longest} tokens on {self._device}", SHORTER):
+            rows, *_ = self.prepare(([WORD * longest, PROBES[0]], "", side))
+            vectors = self._vectors(rows, side, lambda _: None)
+        if vectors.shape[1] != self._model.dimensions:
+            mismatch = f"the vectors have {vectors.shape[1]} dimensions, and its files say {self._model.dimensions}"
+            raise RunnerError(mismatch, "Copy the model again.", file=self._model.name)
+
+    def _check_vectors(self) -> None:
+        """Refuse vectors that are not finite; note when unrelated texts have the same, or too many weights."""
+        for side in SIDES:
+            vectors = self.work(self.prepare((PROBES, PROBES, side)), lambda _: None)
+            if self._settings.kind == "sparse":
+                share = vectors.nnz / (vectors.shape[0] * vectors.shape[1])
+                if not 0 < share < DENSE:
+                    note = f"Probe texts, encoded as {side}, have weights for {share:.0%} of the vocabulary: "
+                    self.notes += (f"{note}the model was not trained to weigh words, or is damaged.",)
+                continue
+            one, other = vectors.astype(np.float64)
+            length = float(np.linalg.norm(one) * np.linalg.norm(other))
+            if length == 0 or one @ other > SAME * length:
+                note = f"Unrelated {side} have nearly the same vector, so their ranking will be noise: "
+                self.notes += (f"{note}the model is untrained, or {self._settings.pooling} pooling is wrong for it.",)
+
+
+class PairRanker(Loaded):
+    """A reranker on a device; engines say how it is loaded and run.
+
+    Parameters
+    ----------
+    reranker : Reranker
+        The model, its precision and length, and the batch size.
+    device : str
+        From `devices.devices_for`.
+
+    Raises
+    ------
+    RunnerError
+        The model cannot be loaded, fails or lacks weights.
+    """
+
+    unit = "pairs"
+
+    def __init__(self, reranker: Reranker, device: str) -> None:
+        super().__init__(reranker.model, device, reranker.precision, reranker.batch_size)
+        self._length = reranker.length
+        with self._trying("the model cannot be loaded", "Copy it again, or use another."):
+            self._tokens = Tokens(self._load())
+            longest = WORD * self._length
+            prepared = self.prepare([(longest, longest), (WORD, WORD)])
+        self.work(prepared, lambda _: None)  # a length or a padding that it cannot take fails here
+
+    def _load(self) -> Any:
+        """Load the model; return its tokenizer."""
+        raise NotImplementedError
+
+    def _scores(self, prepared: Any, advance: Advance) -> AnyArray:
+        """Run the model over pairs."""
+        raise NotImplementedError
+
+    def prepare(self, pairs: Sequence[tuple[str, str]]) -> Any:
+        """Make tokens of pairs of a query and a passage."""
+        with self._lock:
+            return self._tokens.pairs(pairs, self._length)
+
+    def work(self, prepared: Any, advance: Advance) -> AnyArray:
+        """Score pairs.
+
+        Parameters
+        ----------
+        prepared : object
+            From `prepare`. The same pairs give the same scores; among others, the last digits may differ.
+        advance : callable
+            Called with the number of pairs of each batch.
+
+        Returns
+        -------
+        (n,) float32 array
+            The logit of each pair; larger is better.
+
+        Raises
+        ------
+        RunnerError
+            The model fails, or a score is not finite.
+        """
+        with self._trying(f"the model fails on {self._device}", SHORTER):
+            scores = self._scores(prepared, advance)
+        if not np.isfinite(scores).all():
+            wrong = "the score of a pair is not finite"
+            raise RunnerError(wrong, "Give --precision fp32; if it is, copy the model again.", file=self._model.name)
+        return scores
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers, sentence-transformers and FlagEmbedding from logging and drawing for a while."""
+    import transformers
+
+    bars: Any = transformers.utils.logging
+    with ExitStack() as stack:
+        for name in ("transformers", "sentence_transformers"):
+            logger = logging.getLogger(name)
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.ERROR)
+        if bars.is_progress_bar_enabled():
+            stack.callback(bars.enable_progress_bar)
+            bars.disable_progress_bar()
+        for name, module in list(sys.modules.items()):
+            for bar, plain in BARS.items() if name.startswith("FlagEmbedding.inference") else ():
+                if hasattr(module, bar):
+                    stack.callback(setattr, module, bar, getattr(module, bar))
+                    setattr(module, bar, plain)
+        yield
