@@ -19,9 +19,8 @@ from treceval_py.corpora.texts import Chunk
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.encoding import Encoder
 from treceval_py.retrieval.models import find_model, settings_for
-from treceval_py.retrieval.pools import Processes
+from treceval_py.retrieval.pool import Places, Processes, Task
 from treceval_py.retrieval.sparse import encoder_maker
-from treceval_py.retrieval.tasks import Task
 
 skip_without("sentence_transformers")
 
@@ -330,7 +329,7 @@ def test_processes_give_the_same_bytes_and_leave_nothing_running(tiny, encoder, 
     maker = encoder_maker(tiny, settings_for(tiny, pooling="mean"), 4)
     texts = ["the river " * (row + 1) for row in range(20)]
     chunks = [Chunk(number, [f"{number}-{row}" for row in range(20)], texts, "") for number in range(4)]
-    pool, told = Processes(maker, ["cpu", "cpu"]), []
+    pool, told = Places(Processes(maker, ["cpu", "cpu"])), []
     for side in ("passages", "queries"):
         found = list(pool.run((Task(chunk.number, (chunk, side), 20) for chunk in chunks), told.append))
         assert sorted(task.number for task, _, _ in found) == [0, 1, 2, 3]

@@ -24,11 +24,12 @@ import pytest
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
 pytest.importorskip("faiss", reason="the extra `retrieve` is not installed")
 
+from treceval_py.retrieval.distributed import RayPool, search_with_ray
+
 from treceval_py.corpora.reporting import Silent
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval import distributed, exact, shards, vectors
-from treceval_py.retrieval.distributed import RayPool, search_with_ray
-from treceval_py.retrieval.tasks import Task
+from treceval_py.retrieval.pool import Task
 
 pytestmark = pytest.mark.slow
 
@@ -397,7 +398,7 @@ def test_local_starts_ray_here_says_nothing_and_ends_it(tmp_path):
     """In a process of its own, as this one is connected with the cluster."""
     program = """
         from treceval_py.retrieval.distributed import RayPool
-        from treceval_py.retrieval.tasks import Task
+        from treceval_py.retrieval.pool import Task
 
         class Lengths:
             notes, by = (), {}

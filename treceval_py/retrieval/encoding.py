@@ -23,7 +23,7 @@ from treceval_py.errors import RunnerError
 from treceval_py.retrieval.devices import check_precision, default_batch_size, import_torch
 from treceval_py.retrieval.hub import INSTALL, first_line
 from treceval_py.retrieval.models import PRECISIONS, Model, Settings, Side, model_here
-from treceval_py.retrieval.tasks import Advance
+from treceval_py.retrieval.pool import Advance
 from treceval_py.runs.record import version_of
 
 Writers: TypeAlias = Mapping[str, Callable[..., Any]] | None
@@ -229,8 +229,12 @@ class Encoder(Loaded):
             raise RunnerError(not_finite, todo, file=self._model.name)
         return vectors
 
+    def prepare(self, content: tuple[Chunk, Side]) -> tuple[Chunk, Side]:
+        """Return a chunk as it is: see `pool.Worker`."""
+        return content
+
     def work(self, content: tuple[Chunk, Side], advance: Advance) -> Any:
-        """Encode a chunk: see `pools.Worker`."""
+        """Encode a chunk: see `pool.Worker`."""
         chunk, side = content
         vectors = self.encode(chunk.texts, side=side, advance=advance, ids=chunk.ids)
         return self._writers[side](chunk, vectors, by=self.by) if side in self._writers else vectors

@@ -32,9 +32,8 @@ from treceval_py.retrieval.encoding import Loaded
 from treceval_py.retrieval.hub import check_packages
 from treceval_py.retrieval.models import PRECISIONS, Model
 from treceval_py.retrieval.parts import Parts, key_of
-from treceval_py.retrieval.pools import open_pool
+from treceval_py.retrieval.pool import Advance, Task, open_pool
 from treceval_py.retrieval.shards import canonical, locked
-from treceval_py.retrieval.tasks import Advance, Task
 from treceval_py.runs.record import provenance, read_sidecar, write_sidecar
 from treceval_py.runs.writing import SearchResults, Written, check_output, check_tag, write_search_results
 
@@ -174,6 +173,10 @@ class CrossEncoder(Loaded):
             self._network.float()
         longest = "river " * self._length
         self.work([(longest, longest), ("river", "river")])  # a length or a padding that it cannot take fails here
+
+    def prepare(self, content: Sequence[Pair]) -> Sequence[Pair]:
+        """Return pairs as they are: see `pool.Worker`."""
+        return content
 
     def work(self, content: Sequence[Pair], advance: Advance = lambda _: None) -> AnyArray:
         """Score pairs.

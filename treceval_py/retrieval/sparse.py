@@ -11,7 +11,7 @@ import numpy as np
 from treceval_py.retrieval.devices import import_torch
 from treceval_py.retrieval.encoding import PROBES, SIDES, Encoder, Writers
 from treceval_py.retrieval.models import Model, Settings, Side
-from treceval_py.retrieval.tasks import Maker
+from treceval_py.retrieval.pool import Maker
 
 if TYPE_CHECKING:
     from treceval_py._types import IntArray
