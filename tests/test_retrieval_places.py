@@ -39,7 +39,7 @@ class Kill(NamedTuple):
     said : bool
         Whether what it has said already arrives nevertheless.
     looks : int
-        How often the cluster still calls a dead node alive.
+        How often the cluster still calls a dead node alive; nobody else says then that it is dead.
     """
 
     step: int
@@ -121,11 +121,12 @@ class Cluster:
             if slot in self._workers:
                 if not kill.said:
                     self._said[slot].clear()
-                self._die(slot)
+                self._die(slot, silent=kill.looks > 0)
 
-    def _die(self, slot: Slot) -> None:
+    def _die(self, slot: Slot, *, silent: bool = False) -> None:
         end(self._workers.pop(slot))
-        self._broken.add(slot)
+        if not silent:
+            self._broken.add(slot)
 
     def end(self, slot: Slot) -> None:
         if slot in self._workers:
@@ -301,6 +302,26 @@ def test_a_node_where_processes_die_as_they_start_gets_no_work() -> None:
     assert cluster.closed
 
 
+def test_a_process_that_has_started_may_be_hard_to_start_again() -> None:
+    made = []
+
+    class HardToStart(Doubles):
+        def __init__(self, device: str) -> None:
+            made.append(device)
+            if len(made) % TAKES:
+                raise Died
+            super().__init__(device)
+
+        def work(self, prepared: str, advance: Any) -> Any:
+            if len(made) < 2 * TAKES:
+                raise Died
+            return super().work(prepared, advance)
+
+    cluster = Cluster(HardToStart, [Kill(0, 1)])
+    assert doubled(cluster, kept=False) == [(0, 0), (1, 2), (2, 4)]
+    assert made == ["A"] * 2 * TAKES
+
+
 def test_a_cluster_gets_time_to_have_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "PATIENCE", 3.0)
     now = itertools.count()
@@ -346,12 +367,11 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterable[Kill]], tupl
     return search
 
 
-@pytest.mark.parametrize("whole", [False, True])
-def test_a_search_with_a_death_at_any_step_finds_the_same_bytes(searched: Any, whole: bool) -> None:
+def test_a_search_with_a_death_finds_the_same_bytes(searched: Any) -> None:
     expected = searched(None)
     assert searched([]) == expected
-    for step in range(30):
-        assert searched([Kill(step, step % 2, whole)]) == expected
+    for step in range(0, 30, 2):
+        assert searched([Kill(step, step // 2 % 2, step % 3 > 0)]) == expected
 
 
 @pytest.mark.slow
