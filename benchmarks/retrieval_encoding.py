@@ -43,9 +43,8 @@ from treceval_py.corpora.texts import TabbedTexts, chunks, survey
 from treceval_py.retrieval.devices import default_batch_size
 from treceval_py.retrieval.engines import encoder_maker
 from treceval_py.retrieval.models import find_model, identity, settings_for
-from treceval_py.retrieval.pools import Here
+from treceval_py.retrieval.pool import Here, Task
 from treceval_py.retrieval.shards import Store
-from treceval_py.retrieval.tasks import Task
 from treceval_py.retrieval.vectors import ArrayVectors
 
 PASSAGES = 8_841_823

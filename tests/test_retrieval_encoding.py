@@ -19,8 +19,7 @@ from tiny_models import WORDS, make_tiny_model
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.engines import encoder_maker
 from treceval_py.retrieval.models import find_model, settings_for
-from treceval_py.retrieval.pools import Processes
-from treceval_py.retrieval.tasks import Task
+from treceval_py.retrieval.pool import Places, Processes, Task
 
 skip_without("sentence_transformers")
 
@@ -402,7 +401,7 @@ def test_processes_give_the_same_bytes_and_leave_nothing_running(tiny, encoder, 
     half = max(1, min(4, len(os.sched_getaffinity(0))) // 2)
     maker = encoder_maker(tiny, settings_for(tiny, pooling="mean"), 4)
     texts = ["the river " * (row + 1) for row in range(20)]
-    pool, told = Processes(maker, ["cpu", "cpu"]), []
+    pool, told = Places(Processes(maker, ["cpu", "cpu"])), []
     for side in ("passages", "queries"):
         found = list(pool.run((Task(number, (texts, texts, side), 20) for number in range(4)), told.append))
         assert sorted(task.number for task, _, _ in found) == [0, 1, 2, 3]

@@ -16,7 +16,7 @@ from tiny_models import make_tiny_model, make_tiny_reranker
 
 from treceval_py.corpora.texts import Listed
 from treceval_py.retrieval import probing
-from treceval_py.retrieval.tasks import Advance, Done, Task
+from treceval_py.retrieval.pool import Advance, Done, Task
 
 DATA = Path(__file__).parent.parent / "data"
 

@@ -25,7 +25,7 @@ import pytest
 from kill_points import Answer, Request
 from packages import skip_without
 
-from treceval_py.retrieval.tasks import WAITING
+from treceval_py.retrieval.pool import WAITING
 
 if not hasattr(os, "fork"):
     pytest.skip("there is no fork and no kill -9 here", allow_module_level=True)

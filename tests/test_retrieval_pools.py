@@ -7,20 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from contextlib import suppress
 from functools import partial
-from multiprocessing.connection import wait
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 
 import pytest
 from refused import message
 from workers import ELSEWHERE, Doubles, Slow, dies, refuses
 
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval.pools import Here, Processes, open_pool
-from treceval_py.retrieval.tasks import Task
+from treceval_py.retrieval.pool import Here, Places, Processes, Task, open_pool
 
 KILLED = (
     "the process that works on elsewhere was killed, or ended. What is done is kept: repeat the command to resume. "
@@ -35,6 +32,10 @@ def none(count):
     pass
 
 
+def process_of(maker):
+    return Places(Processes(maker, [ELSEWHERE]))
+
+
 def tasks(count, size=3):
     return [Task(number, [number] * size, size) for number in range(count)]
 
@@ -42,7 +43,7 @@ def tasks(count, size=3):
 @pytest.mark.parametrize("devices", [[ELSEWHERE], [ELSEWHERE, ELSEWHERE]])
 def test_every_task_comes_back_with_its_result_and_progress_is_told_in_full(devices):
     pool = open_pool(Doubles, devices)
-    assert isinstance(pool, Here if len(devices) == 1 else Processes)
+    assert isinstance(pool, Here if len(devices) == 1 else Places)
     for some in (tasks(6), tasks(3, size=2)):
         told = []
         found = {done.task.number: done for done in pool.run(iter(some), told.append)}
@@ -69,7 +70,7 @@ def test_a_process_that_is_killed_is_one_error_at_once():
             taken.append(task.number)
             yield task
 
-    found = Processes(Slow(0, 0.05), [ELSEWHERE]).run(watched(), none)
+    found = process_of(Slow(0, 0.05)).run(watched(), none)
     next(found)
     assert taken == [0, 1, 2]  # one is done, one is at work, one waits: no more are in memory
     os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
@@ -78,126 +79,74 @@ def test_a_process_that_is_killed_is_one_error_at_once():
 
 
 def test_an_error_in_a_process_arrives_as_itself():
-    pool = Processes(Doubles, [ELSEWHERE])
+    pool = process_of(Doubles)
     assert refusal(list, pool.run([*tasks(2), Task(2, [1, -1], 2)], none)) == "a number is below zero. Give another."
     assert multiprocessing.active_children() == []
 
 
 def test_a_worker_that_cannot_be_made_is_refused():
     told = "elsewhere: doubling is not for this device. Use another."
-    assert [refusal(Processes, maker, [ELSEWHERE]) for maker in (refuses, dies)] == [told, KILLED]
+    assert [refusal(process_of, maker) for maker in (refuses, dies)] == [told, KILLED]
     assert multiprocessing.active_children() == []
 
 
 def test_a_program_that_does_not_close_its_pool_can_end():
-    """Python then shuts executors down and waits for their processes, to which the pipe is still open."""
-    pool = Processes(Doubles, [ELSEWHERE])
-    (process,) = multiprocessing.active_children()
-    pool.places[0].executor.shutdown(wait=False)
-    ended = wait([process.sentinel], 20)
-    pool.close()
-    assert ended
+    program = "import workers; pool = workers.Places(workers.Processes(workers.Doubles, [workers.ELSEWHERE]))"
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, capture_output=True, timeout=60,
+        check=True,
+    )  # fmt: skip
+    assert ended.stdout + ended.stderr == b""
 
 
-# A Ray cluster, which something in this process stands in for: tests with Ray itself are slow
+def test_one_device_reads_and_prepares_in_a_thread_while_it_works():
+    """Task 1 is prepared while task 0 is at work, which waits for that; task 2 is not read before task 0 is done."""
+    prepared, read, threads = [threading.Event() for _ in range(3)], [], set()
 
+    class Waits(Doubles):
+        def prepare(self, content):
+            threads.add(threading.get_ident())
+            prepared[content[0]].set()
+            return content
 
-class Died(Exception):
-    """A process dies, or Ray gives up one that died."""
-
-
-class OneNode(ModuleType):
-    """Ray with one node that does everything at once, but hands out answers only after it was asked `looks` times."""
-
-    def __init__(self):
-        super().__init__("ray")
-        never = type("Never", (Exception,), {})
-        self.exceptions = SimpleNamespace(RayError=Died, RayTaskError=never, ObjectLostError=never)
-        self.util = SimpleNamespace(
-            scheduling_strategies=SimpleNamespace(NodeAffinitySchedulingStrategy=lambda node, soft: node)
-        )
-        self.looks = 0
-
-    def is_initialized(self):
-        return True
-
-    def nodes(self):
-        return [{"NodeID": "one", "Alive": True, "Resources": {"CPU": 1}, "NodeManagerHostname": "far"}]
-
-    def get_runtime_context(self):
-        return SimpleNamespace(get_accelerator_ids=dict)
-
-    def remote(self, *, max_task_retries, **_):
-        """Return what makes an actor; when its process dies, Ray tries a task again so many times."""
-
-        def method(function):
-            def call(*given):
-                for _ in range(1 + max_task_retries):
-                    with suppress(Died):
-                        result = function(*given)
-                        return lambda: result
-                return died
-
-            def died():
-                raise Died
-
-            return SimpleNamespace(remote=call, options=lambda **_: SimpleNamespace(remote=call))
-
-        def made(kind, maker):
-            actor = kind(maker)
-            return SimpleNamespace(**{name: method(getattr(actor, name)) for name in ("start", "work", "told")})
-
-        return lambda kind: SimpleNamespace(remote=lambda maker: made(kind, maker))
-
-    def wait(self, futures, timeout):
-        self.looks -= 1
-        return ([] if self.looks >= 0 else futures), []
-
-    def get(self, asked, timeout=None):
-        return [each() for each in asked] if isinstance(asked, list) else asked()
-
-    def kill(self, handle):
-        pass
-
-
-@pytest.fixture
-def one_node(monkeypatch):
-    ray = OneNode()
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    for name in ("RAY_USAGE_STATS_ENABLED", "RAY_DEDUP_LOGS_SKIP_REGEX"):
-        monkeypatch.setenv(name, "0")
-    return ray
-
-
-def test_progress_on_a_cluster_is_what_was_done_since_the_last_look(one_node):
-    class Halfway(Doubles):
         def work(self, content, advance):
-            advance(3)
+            assert threading.get_ident() == threading.main_thread().ident
+            assert prepared[min(content[0] + 1, 2)].wait(10)
+            assert read == list(range(min(content[0] + 2, 3)))
+            return super().work(content, advance)
 
-    pool, told = open_pool(Halfway, [], ray="auto"), []
-    one_node.looks = 2
-    list(pool.run(tasks(1, size=5), told.append))
-    assert told == [3, 2]  # nothing is new at the second look; the rest comes with the result
+    def source():
+        for task in tasks(3):
+            read.append(task.number)
+            yield task
+
+    assert [done.result[0] for done in Here(Waits).run(source(), none)] == [0, 2, 4]
+    assert threads == threads - {threading.main_thread().ident}
 
 
-def test_a_task_on_a_cluster_that_killed_four_processes_is_given_up(one_node):
-    tried = []
+def test_what_cannot_be_read_or_prepared_is_raised_after_the_tasks_before():
+    class Refuses(Doubles):
+        def prepare(self, content):
+            if content == [1]:
+                raise RunnerError("not one", "Give two.")
+            return content
 
-    class Dies(Doubles):
-        def work(self, content, advance):
-            tried.append(content)
-            raise Died
+    def breaks():
+        yield Task(0, [0], 1)
+        raise OSError("no more")
 
-    assert refusal(list, open_pool(Dies, [], ray="auto").run(tasks(1), none)) == (
-        "the process on far died 4 times at the same task. It may need more memory: give a smaller --batch-size."
-    )
-    assert len(tried) == 4
+    for source, error in ((tasks(3, size=1), RunnerError), (breaks(), OSError)):
+        done = Here(Refuses).run(source, none)
+        assert next(done).result == [0]
+        with pytest.raises(error):
+            next(done)
 
 
 @pytest.mark.slow
 def test_progress_is_told_while_a_task_is_at_work_and_who_stops_early_leaves_nothing_running():
-    pool, told = Processes(Slow(0, 0.3), [ELSEWHERE]), []
-    for _ in pool.run([*tasks(1, size=10), *tasks(9)], told.append):
+    pool, told = process_of(Slow(0, 0.3)), []
+    for _ in pool.run([Task(9, [9] * 10, 10), *tasks(9)], told.append):
         break
     assert len([count for count in told if count]) > 1
     assert sum(told) >= 10

@@ -9,8 +9,7 @@ import time
 from typing import NamedTuple
 
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval.pools import Processes
-from treceval_py.retrieval.tasks import Task
+from treceval_py.retrieval.pool import Places, Processes, Task
 
 ELSEWHERE = "elsewhere"
 """A device for which no process imports torch."""
@@ -24,6 +23,9 @@ class Doubles:
     def __init__(self, device: str, seconds: float = 0.0) -> None:
         self.by = {"device": device, "process": os.getpid()}
         self._seconds = seconds
+
+    def prepare(self, content):
+        return [*content]
 
     def work(self, content, advance):
         if min(content) < 0:
@@ -58,7 +60,7 @@ def dies(device: str) -> Doubles:
 def main(start: str, seconds: str, pause: str) -> None:
     """Let a process double numbers without end; say when it is started, and when something is done."""
     print("started", flush=True)
-    pool = Processes(Slow(float(start), float(seconds)), [ELSEWHERE])
+    pool = Places(Processes(Slow(float(start), float(seconds)), [ELSEWHERE]))
     try:
         for _ in pool.run((Task(number, [1] * 10, 10) for number in itertools.count()), lambda count: None):
             print("done", flush=True)

@@ -24,7 +24,7 @@ from treceval_py.errors import RunnerError
 from treceval_py.retrieval.devices import choose_precision, default_batch_size, import_torch
 from treceval_py.retrieval.hub import INSTALL, check_packages, first_line
 from treceval_py.retrieval.models import POOLINGS, PRECISIONS, UNLIMITED, Model, Settings, Side, model_here
-from treceval_py.retrieval.tasks import Advance, Maker
+from treceval_py.retrieval.pool import Advance, Maker
 from treceval_py.runs.record import version_of
 
 ENGINES = {

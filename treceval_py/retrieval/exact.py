@@ -9,8 +9,11 @@ the vectors alone: by descending score, equal scores by ascending position. This
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from functools import partial
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +21,7 @@ import numpy as np
 from treceval_py._types import FloatArray, FloatArray32, IntArray
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.hub import INSTALL
-from treceval_py.retrieval.tasks import Advance
+from treceval_py.retrieval.pool import Actors, Advance, Places, Task
 from treceval_py.retrieval.vectors import Vectors, block_rows
 
 SIMILARITIES = ("inner-product", "cosine", "l2")
@@ -390,3 +393,99 @@ class _Batch:
         routine(block.shape[1], len(query), *pointers)
         # From zero, so that equal vectors have the score 0 and not -0.
         return np.float32(0.0) - scores if self._l2 else scores
+
+
+# On a cluster
+
+
+def search_with_ray(
+    vectors: Vectors, queries: FloatArray32, k: int, similarity: str, advance: Advance = lambda _: None
+) -> Found:
+    """Find the k best vectors for each query on the cores of the Ray cluster that is connected, block by block.
+
+    Parameters
+    ----------
+    vectors : Vectors
+        The D vectors to search in; this process reads them, a few blocks ahead, and again if a node dies.
+    queries : (Q, E) float32 array
+        The vectors of the queries.
+    k : int
+        Number to find for each query.
+    similarity : str
+        As of `search`.
+    advance : callable, optional
+        Called after each block with the number of vectors that were searched.
+
+    Returns
+    -------
+    Found
+        To the bit what `search` finds here.
+
+    Raises
+    ------
+    RunnerError
+        As of `search`; or there is no cluster, or no node of it is left.
+    """
+    load_faiss()
+    prepared_queries(queries, vectors.dimensions, k, similarity)
+    shape = (len(queries), k)
+    best = Found(np.full(shape, -np.inf, dtype=np.float32), np.full(shape, -1, dtype=np.int64))
+    rows = block_rows(vectors.dimensions)
+    numbers = range(-(-vectors.count // rows))
+
+    def blocks(wanted: Collection[int]) -> Iterator[Task]:
+        for number, (first, block) in enumerate(vectors.blocks(rows)):
+            if number in wanted:  # copies, as the next block overwrites it
+                yield Task(number, (number, first, block.copy()), len(block))
+
+    searched = dict.fromkeys(numbers, 0)
+    with closing(Places(Actors(partial(_Searcher, vectors.count, queries, k, similarity), gpus=False))) as pool:
+        for done in pool.run(blocks(numbers), advance, blocks):
+            for number in done.result[0]:
+                searched[number] += 1
+            best = merge([best, done.result[1]], k)
+    if set(searched.values()) - {1}:
+        raise RunnerError("some blocks of vectors were not searched exactly once", "Repeat the command.")
+    return best
+
+
+class _Searcher:
+    """Searches the blocks that come, on a node, and keeps the hits: `Worker`; its search takes it for `Vectors`."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, count: int, queries: FloatArray32, k: int, similarity: str, _: str) -> None:
+        self.by: dict[str, object] = {}
+        self.count, self.dimensions = count, queries.shape[1]
+        self._sought = queries, k, similarity
+        self._thread = ThreadPoolExecutor(1)
+        self._numbers: list[int] = []
+        self._hits: list[Future[Found]] = []
+        self._blocks: SimpleQueue[Any] = SimpleQueue()
+        self._searched: SimpleQueue[Any] = SimpleQueue()
+
+    def prepare(self, content: Any) -> Any:
+        return content
+
+    def work(self, content: tuple[int, int, FloatArray32], _: Advance) -> None:
+        number, *block = content
+        if not self._numbers or number < self._numbers[-1]:  # a search takes blocks in order, and this one comes again
+            if self._hits:
+                self._blocks.put(None)
+            self._blocks, self._searched = SimpleQueue(), SimpleQueue()
+            self._hits.append(self._thread.submit(search, self, *self._sought, self._searched.put))
+            self._hits[-1].add_done_callback(self._searched.put)
+        self._blocks.put(block)
+        self._searched.get()
+        if self._hits[-1].done():
+            self._hits[-1].result()  # raises its error
+        self._numbers.append(number)
+
+    def blocks(self, _: int) -> Iterator[tuple[int, FloatArray32]]:
+        yield from iter(self._blocks.get, None)
+
+    def give_back(self) -> tuple[list[int], Found]:
+        self._blocks.put(None)
+        given = self._numbers, merge([hits.result() for hits in self._hits], self._sought[1])
+        self._numbers, self._hits = [], []
+        return given

@@ -18,7 +18,7 @@ from treceval_py.retrieval.devices import import_torch
 from treceval_py.retrieval.engines import CUTOFF, Loaded, PairRanker, TextEncoder, Tokens
 from treceval_py.retrieval.hub import check_packages, first_line
 from treceval_py.retrieval.models import PRECISIONS, Side
-from treceval_py.retrieval.tasks import Advance
+from treceval_py.retrieval.pool import Advance
 from treceval_py.runs.record import version_of
 
 POOLING = {"cls": "cls", "mean": "mean", "lasttoken": "last_token"}

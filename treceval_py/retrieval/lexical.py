@@ -18,8 +18,8 @@ import numpy as np
 from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.hub import check_packages
+from treceval_py.retrieval.pool import Advance
 from treceval_py.retrieval.products import Best
-from treceval_py.retrieval.tasks import Advance
 from treceval_py.runs.writing import SearchResults
 
 GROUP = 256

@@ -24,7 +24,7 @@ from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.target import folder_errors
-from treceval_py.retrieval import distributed, exact, indexing, products
+from treceval_py.retrieval import exact, indexing, products
 from treceval_py.retrieval.collection import Collection
 from treceval_py.retrieval.engines import Reranker, encoder_maker
 from treceval_py.retrieval.external import Embedded, Imported
@@ -33,10 +33,9 @@ from treceval_py.retrieval.indexing import IndexSettings
 from treceval_py.retrieval.lexical import Bm25, about_bm25, analyser, rank_bm25, rank_jaccard
 from treceval_py.retrieval.models import Model, Settings, Side, identity
 from treceval_py.retrieval.parts import Parts, key_of
-from treceval_py.retrieval.pools import open_pool
+from treceval_py.retrieval.pool import Pool, Task, connected, open_pool
 from treceval_py.retrieval.reranking import Outcome, rerank
 from treceval_py.retrieval.shards import Store, check_chunk, deciding, locked
-from treceval_py.retrieval.tasks import Pool, Task
 from treceval_py.retrieval.vectors import SparseVectors
 from treceval_py.runs.record import provenance, read_json, read_sidecar, version_of, write_json, write_sidecar
 from treceval_py.runs.writing import SearchResults, check_output, check_tag, write_search_results
@@ -424,7 +423,7 @@ def _encoded(
 
 def _cluster(address: str | None) -> AbstractContextManager[Any]:
     """Hold the connection with a cluster, if one is used."""
-    return nullcontext() if address is None else distributed.connected(address)
+    return nullcontext() if address is None else connected(address)
 
 
 def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
@@ -495,7 +494,7 @@ def _engine(request: Request, retriever: Dense | Imported, passages: Store | Emb
     if isinstance(vectors, SparseVectors):
         return partial(products.search, vectors), {"kind": "sparse product", "scipy": version_of("scipy")}
     if (settings := retriever.index) is None:
-        search = exact.search if retriever.ray is None else distributed.search_with_ray
+        search = exact.search if retriever.ray is None else exact.search_with_ray
         about: dict[str, Any] = {"kind": "exact", "similarity": retriever.similarity, "faiss": version_of("faiss-cpu")}
         return partial(search, vectors, similarity=retriever.similarity), about
     made: dict[str, Any] = {

@@ -19,8 +19,7 @@ from treceval_py.retrieval.engines import Reranker, encoder_maker, reranker_make
 from treceval_py.retrieval.external import Imported
 from treceval_py.retrieval.models import Side
 from treceval_py.retrieval.pipeline import Dense
-from treceval_py.retrieval.pools import open_pool
-from treceval_py.retrieval.tasks import Maker, Pool, Task
+from treceval_py.retrieval.pool import Maker, Pool, Task, open_pool
 from treceval_py.retrieval.vectors import ArrayVectors, block_rows
 
 SAMPLE = 4096

@@ -15,7 +15,7 @@ from treceval_py._types import AnyArray, IntArray
 from treceval_py.retrieval.devices import import_torch
 from treceval_py.retrieval.engines import SIDES, Loaded, PairRanker, TextEncoder, Tokens
 from treceval_py.retrieval.models import Side
-from treceval_py.retrieval.tasks import Advance
+from treceval_py.retrieval.pool import Advance
 
 
 class _Batches(Loaded):

@@ -1,0 +1,402 @@
+"""Work on a stand-in for a cluster, of which processes and nodes are killed at every step.
+
+A step is whatever the pool and a node have to do with each other: a worker is started, gets a task, has an answer, or is
+asked for what it kept. Before each step a node may be killed, or only its process.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from packages import skip_without
+from refused import message
+
+from treceval_py.errors import RunnerError
+from treceval_py.retrieval import pool as pools
+from treceval_py.retrieval.pool import GATHER, TAKES, Event, Places, Slot, Task, _Far
+from treceval_py.retrieval.vectors import ArrayVectors
+
+NODES = tuple(Slot(name, name) for name in "AB")
+SIZE = 4
+
+
+class Kill(NamedTuple):
+    """A death before a step, counted from 0.
+
+    Attributes
+    ----------
+    step : int
+        The step.
+    node : int
+        Which of the nodes.
+    whole : bool
+        Whether the node dies, or only the process, which can be started again.
+    said : bool
+        Whether what it has said already arrives nevertheless.
+    looks : int
+        How often the cluster still calls a dead node alive; nobody else says then that it is dead.
+    """
+
+    step: int
+    node: int
+    whole: bool = True
+    said: bool = False
+    looks: int = 0
+
+
+class Cluster:
+    """Two nodes in this thread, `pool.Transport`. What a worker says waits until the pool listens."""
+
+    def __init__(self, maker: Any, kills: Iterable[Kill] = (), order: Iterable[int] = ()) -> None:
+        self.steps = 0
+        self.starts = 0
+        self.closed = False
+        self._maker = maker
+        self._kills = {kill.step: kill for kill in kills}
+        self._order = itertools.chain(order, itertools.repeat(0))
+        self._looks = dict.fromkeys(NODES, -1)  # as long as it lives
+        self._workers: dict[Slot, Any] = {}
+        self._to_do: dict[Slot, list[str]] = {}
+        self._said: dict[Slot, list[tuple[Any, ...]]] = {}
+        self._broken: set[Slot] = set()
+
+    @property
+    def alive(self) -> list[Slot]:
+        return [slot for slot in NODES if self._looks[slot] < 0]
+
+    def slots(self) -> Iterator[Slot]:
+        for slot in NODES:
+            if self._looks[slot] != 0:
+                self._looks[slot] -= self._looks[slot] > 0
+                yield slot
+
+    def start(self, slot: Slot) -> None:
+        self.step()
+        self.starts += 1
+        assert slot not in self._said
+        self._said[slot], self._to_do[slot] = [], []
+        if slot in self.alive:
+            self._workers[slot] = _Far(self._maker)
+            self._to_do[slot].append("start")
+
+    def give(self, slot: Slot, number: int, content: Any) -> None:
+        self.step()
+        if slot in self._workers:
+            assert len(self._to_do[slot]) < pools.WAITING
+            self._workers[slot].take(number, content)
+            self._to_do[slot].append("answer")
+
+    def events(self) -> Iterator[Event]:
+        self.step()
+        for slot, to_do in self._to_do.items():
+            if slot in self._workers and to_do:
+                worker, name = self._workers[slot], to_do.pop(0)
+                try:
+                    self._said[slot].append(worker.start(slot.name) if name == "start" else worker.answer())
+                except Died:
+                    self._die(slot)
+                if name == "answer":
+                    self._said[slot].insert(-1, worker.progress())
+        self.step()
+        speaking = [slot for slot in self._said if self._said[slot] or slot in self._broken]
+        if speaking:
+            slot = speaking[next(self._order) % len(speaking)]
+            if self._said[slot]:
+                yield Event(slot, *self._said[slot].pop(0))
+            else:
+                yield Event(slot, "lost")
+
+    def step(self) -> None:
+        kill = self._kills.get(self.steps)
+        self.steps += 1
+        if kill is not None:
+            slot = NODES[kill.node]
+            if kill.whole and slot in self.alive:
+                self._looks[slot] = kill.looks
+            if slot in self._workers:
+                if not kill.said:
+                    self._said[slot].clear()
+                self._die(slot, silent=kill.looks > 0)
+
+    def _die(self, slot: Slot, *, silent: bool = False) -> None:
+        end(self._workers.pop(slot))
+        if not silent:
+            self._broken.add(slot)
+
+    def end(self, slot: Slot) -> None:
+        if slot in self._workers:
+            end(self._workers.pop(slot))
+        self._broken.discard(slot)
+        del self._said[slot], self._to_do[slot]
+
+    def close(self) -> None:
+        for slot in list(self._said):
+            self.end(slot)
+        self.closed = True
+
+
+def end(far: _Far) -> None:
+    """End the threads of a worker that is killed, which are none of its process here."""
+    worker: Any = far._worker
+    if getattr(worker, "_hits", ()):
+        worker.give_back()
+
+
+class Doubles:
+    """Doubles numbers; `Keeps` keeps them until it is asked."""
+
+    notes = ("Doubling is easy.",)
+
+    def __init__(self, device: str) -> None:
+        self.by = {"device": device}
+        self.kept: dict[int, int] = {}
+
+    def prepare(self, content: int) -> str:
+        return str(content)
+
+    def work(self, prepared: str, advance: Any) -> Any:
+        advance(1)
+        advance(2)
+        return 2 * int(prepared)
+
+
+class Keeps(Doubles):
+    def work(self, prepared: str, advance: Any) -> None:
+        self.kept[int(prepared)] = super().work(prepared, advance)
+
+    def give_back(self) -> dict[int, int]:
+        kept, self.kept = self.kept, {}
+        return kept
+
+
+def tasks(numbers: Iterable[int] = range(3)) -> Iterator[Task]:
+    for number in numbers:
+        yield Task(number, number, SIZE)
+
+
+def doubled(cluster: Cluster, *, kept: bool) -> list[tuple[int, int]]:
+    """Return the numbers that come back with what they are doubled, and check the progress on the way."""
+    told: list[int] = []
+    results: list[tuple[int, int]] = []
+    pool = Places(cluster)
+    for done in pool.run(tasks(), told.append, (lambda wanted: tasks(sorted(wanted))) if kept else None):
+        assert (done.task.number == GATHER) == kept
+        results += done.result.items() if kept else [(done.task.number, done.result)]
+        assert 0 <= sum(told) <= 3 * SIZE
+    assert sum(told) == 3 * SIZE
+    assert min(told) > 0
+    pool.close()
+    return sorted(results)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "PATIENCE", 0.0)
+
+
+def schedules(steps: int, deaths: int) -> Iterator[list[Kill]]:
+    """Every way to kill processes and nodes before some of the steps, with what they said and without."""
+    ways = [(node, whole, said, looks) for node in (0, 1) for said in (False, True)
+            for whole, looks in ((False, 0), (True, 0), (True, 2))]  # fmt: skip
+    for moments in itertools.combinations(range(steps), deaths):
+        for chosen in itertools.product(ways, repeat=deaths):
+            yield [Kill(moment, *way) for moment, way in zip(moments, chosen, strict=True)]
+
+
+NO_NODE = "the Ray cluster has no node left that could work. What is finished is kept: repeat the command to resume."
+
+
+def check(kills: list[Kill], *, kept: bool, order: Iterable[int] = ()) -> bool:
+    """Run a schedule; return whether there was a result, which is there if a node is left."""
+    cluster, results, failure = Cluster(Keeps if kept else Doubles, kills, order), [], ""
+    try:
+        results = doubled(cluster, kept=kept)
+    except RunnerError as error:
+        failure = str(error)
+    assert cluster.closed
+    assert (results, failure) in (([(0, 0), (1, 2), (2, 4)], ""), ([], NO_NODE)), kills
+    assert results or not cluster.alive, kills
+    return bool(results)
+
+
+def steps_of(*, kept: bool) -> int:
+    """Return the number of steps of an undisturbed run."""
+    cluster = Cluster(Keeps if kept else Doubles)
+    doubled(cluster, kept=kept)
+    return cluster.steps
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("order", [[], [1, 0] * 50])
+def test_one_death_at_any_step_costs_no_result(kept: bool, order: list[int]) -> None:
+    count = steps_of(kept=kept)
+    assert count > 15
+    assert {check(kills, kept=kept, order=order) for kills in schedules(count, 1)} == {True}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [False, True])
+def test_two_deaths_at_any_steps_end_with_all_results_or_without_a_node(kept: bool) -> None:
+    """Some steps later than an undisturbed run ends, as a death makes it longer."""
+    ended = {check(kills, kept=kept) for kills in schedules(steps_of(kept=kept) + 10, 2)}
+    assert ended == {True, False}
+
+
+class Died(BaseException):
+    """Kills the process of the stand-in."""
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_task_that_kills_four_processes_is_given_up(kept: bool) -> None:
+    tried = []
+
+    class Dies(Keeps if kept else Doubles):  # type: ignore[misc]
+        def work(self, prepared: str, advance: Any) -> Any:
+            if prepared == "1":
+                tried.append(self.by["device"])
+                raise Died
+            return super().work(prepared, advance)
+
+    cluster = Cluster(Dies)
+    assert message(RunnerError, doubled, cluster, kept=kept).startswith(
+        f"4 processes died at the same task, the last one on {tried[-1]}. It may need more memory"
+    )
+    assert len(tried) == TAKES == 4
+    assert cluster.closed
+
+
+def test_results_that_kill_whoever_gives_them_back_are_given_up() -> None:
+    class Dies(Keeps):
+        def give_back(self) -> dict[int, int]:
+            raise Died
+
+    cluster = Cluster(Dies)
+    assert message(RunnerError, doubled, cluster, kept=True).startswith("4 processes died at the same task")
+    assert cluster.starts <= 2 + 2 * TAKES
+
+
+def test_a_node_where_processes_die_as_they_start_gets_no_work() -> None:
+    class DiesOn(Doubles):
+        nodes = "A"
+
+        def __init__(self, device: str) -> None:
+            if device in self.nodes:
+                raise Died
+            super().__init__(device)
+
+    cluster = Cluster(DiesOn, order=itertools.cycle([0, 1]))
+    pool = Places(cluster)
+    assert {done.by["device"] for done in pool.run(tasks(range(20)), lambda _: None)} == {"B"}
+    assert pool.notes == ("Doubling is easy.", "4 processes died on A while they started: it got no work.")
+    assert cluster.starts == TAKES + 1
+    DiesOn.nodes = "AB"
+    cluster = Cluster(DiesOn)
+    assert message(RunnerError, Places, cluster) == (
+        "on A, B, 4 processes died while they started. The model may need more memory than there is."
+    )
+    assert cluster.closed
+
+
+def test_a_process_that_has_started_may_be_hard_to_start_again() -> None:
+    made = []
+
+    class HardToStart(Doubles):
+        def __init__(self, device: str) -> None:
+            made.append(device)
+            if len(made) % TAKES:
+                raise Died
+            super().__init__(device)
+
+        def work(self, prepared: str, advance: Any) -> Any:
+            if len(made) < 2 * TAKES:
+                raise Died
+            return super().work(prepared, advance)
+
+    cluster = Cluster(HardToStart, [Kill(0, 1)])
+    assert doubled(cluster, kept=False) == [(0, 0), (1, 2), (2, 4)]
+    assert made == ["A"] * 2 * TAKES
+
+
+def test_a_cluster_gets_time_to_have_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "PATIENCE", 3.0)
+    now = itertools.count()
+    monkeypatch.setattr(pools, "time", SimpleNamespace(monotonic=lambda: next(now)))
+
+    class Late(Cluster):
+        def slots(self) -> Iterator[Slot]:
+            return super().slots() if self.steps >= self.ready else iter(())
+
+    for ready, answer in ((4, None), (100, NO_NODE)):
+        cluster = Late(Doubles)
+        cluster.ready = ready
+        if answer is None:
+            assert doubled(cluster, kept=False) == [(0, 0), (1, 2), (2, 4)]
+        else:
+            assert message(RunnerError, Places, cluster) == answer
+
+
+# Search
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterable[Kill]], tuple[bytes, bytes]]:
+    """Search 5 blocks of 4 vectors, many of them equally good, with a schedule of kills."""
+    skip_without("faiss")
+    from treceval_py.retrieval import exact
+
+    monkeypatch.setattr(exact, "block_rows", lambda dimensions: 4)
+    numbers = np.random.default_rng(1)
+    vectors = ArrayVectors(numbers.integers(-1, 2, (19, 3)).astype(np.float32))
+    queries = numbers.integers(-1, 2, (6, 3)).astype(np.float32)
+
+    def search(kills: Iterable[Kill] | None) -> tuple[bytes, bytes]:
+        told: list[int] = []
+        if kills is None:
+            hits = exact.search(vectors, queries, 10, "inner-product")
+        else:
+            monkeypatch.setattr(exact, "Actors", lambda maker, gpus: Cluster(maker, kills))
+            hits = exact.search_with_ray(vectors, queries, 10, "inner-product", told.append)
+            assert sum(told) == 19
+        return hits.scores.tobytes(), hits.positions.tobytes()
+
+    return search
+
+
+def test_a_search_with_a_death_finds_the_same_bytes(searched: Any) -> None:
+    expected = searched(None)
+    assert searched([]) == expected
+    for step in range(0, 30, 2):
+        assert searched([Kill(step, step // 2 % 2, step % 3 > 0)]) == expected
+
+
+@pytest.mark.slow
+def test_a_search_with_two_deaths_finds_the_same_bytes_or_ends_without_a_node(searched: Any) -> None:
+    expected, failures = searched(None), 0
+    for kills in schedules(40, 2):
+        if any(kill.said or kill.looks for kill in kills):
+            continue
+        try:
+            assert searched(kills) == expected
+        except RunnerError as error:
+            failures += 1
+            failure = str(error)
+    assert failures > 0
+    assert failure == NO_NODE
+
+
+def test_a_block_that_nobody_searched_is_an_error(searched: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from treceval_py.retrieval import exact
+
+    class Forgets(Places):
+        def run(self, tasks: Any, advance: Any, again: Any = None) -> Any:
+            return super().run((task for task in tasks if task.number != 2), advance, again)
+
+    monkeypatch.setattr(exact, "Places", Forgets)
+    assert message(RunnerError, searched, []) == (
+        "some blocks of vectors were not searched exactly once. Repeat the command."
+    )
