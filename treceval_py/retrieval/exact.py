@@ -9,6 +9,7 @@ the vectors alone: by descending score, equal scores by ascending position. This
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -93,12 +94,13 @@ def search(
         The similarity is unknown, k is below 1, the dimensions differ, or a vector or query holds a value that is not
         finite, or is longer than 1e18. Or faiss is not installed.
     """
-    faiss = load_faiss()
     queries = prepared_queries(queries, vectors.dimensions, k, similarity)
+    finder = _Finder(vectors.dimensions, similarity == "l2")
     starts = range(0, max(len(queries), 1), BATCH)
-    batches = [_Batch(faiss, queries[start : start + BATCH], k, similarity == "l2") for start in starts]
+    batches = [_Batch(finder, queries[start : start + BATCH], k) for start in starts]
     for first, block, longest in prepared_blocks(vectors, similarity):
         with fast_batches():
+            finder.take(block)
             for batch in batches:
                 batch.add(first, block, longest)
         advance(len(block))
@@ -277,16 +279,47 @@ def _lengths(faiss: Any, vectors: FloatArray32, what: str, first: int) -> FloatA
     return np.sqrt(squares.astype(np.float64))
 
 
+class _Finder:
+    """Finds candidates in a block with matrix products: on a GPU, where a block is copied once, if Faiss has one."""
+
+    def __init__(self, dimensions: int, l2: bool) -> None:
+        self.faiss = load_faiss()
+        self.l2 = l2
+        self.gpu: Any = None
+        self._block: Any = None
+        self._metric = self.faiss.METRIC_L2 if l2 else self.faiss.METRIC_INNER_PRODUCT
+        if self.faiss.get_num_gpus() > 0 and hasattr(self.faiss, "StandardGpuResources"):
+            if torch := sys.modules.get("torch"):
+                torch.cuda.empty_cache()  # memory of a model that encoded before
+            # It keeps the resources, which reserve memory when they are made.
+            self.gpu = self.faiss.GpuIndexFlat(self.faiss.StandardGpuResources(), dimensions, self._metric)
+
+    def take(self, block: FloatArray32) -> None:
+        """Take a block (n, E) in place of the one before."""
+        self._block = block
+        if self.gpu is not None:
+            self.gpu.reset()
+            self.gpu.add(block)
+
+    def nearest(self, queries: FloatArray32, width: int) -> tuple[FloatArray32, IntArray]:
+        """Return rough scores and rows of the block (b, width) that are best by them, best first."""
+        if self.gpu is not None and width <= GPU_MOST:
+            scores, rows = self.gpu.search(queries, width)
+        else:
+            scores, rows = self.faiss.knn(queries, self._block, width, metric=self._metric)
+        return -scores if self.l2 else scores, rows
+
+
 class _Batch:
     """Some queries and the best vectors so far."""
 
-    def __init__(self, faiss: Any, queries: FloatArray32, k: int, l2: bool) -> None:
-        self._faiss = faiss
+    def __init__(self, finder: _Finder, queries: FloatArray32, k: int) -> None:
+        self._finder = finder
+        self._faiss = faiss = finder.faiss
         self._queries = queries
         self._lengths = _lengths(faiss, queries, "query", 0)
         self._k = k
-        self._l2 = l2
-        self._on_gpu = faiss.get_num_gpus() > 0 and hasattr(faiss, "StandardGpuResources")
+        self._l2 = finder.l2
         # Heaps whose first element is the worst: the lowest score, and of equal ones the lowest id. So that this is the
         # last position, ids are -2 - position; -1 stays what faiss takes for nothing.
         self._heaps = faiss.ResultHeap(len(queries), k, keep_max=True)
@@ -332,7 +365,7 @@ class _Batch:
         .. [1] N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM, 2002, section 3.1.
         """
         roundings = (dimensions + 8) * 2.0**-24
-        gamma = roundings / (1 - roundings) + (2.0**-10 if self._on_gpu else 0.0)
+        gamma = roundings / (1 - roundings) + (2.0**-10 if self._finder.gpu is not None else 0.0)
         scale = (self._lengths + longest) ** 2 if self._l2 else self._lengths * longest
         error: FloatArray = 2 * gamma * scale
         return error
@@ -346,23 +379,13 @@ class _Batch:
             row, position = (axis.ravel() for axis in np.indices((len(rows), width)))
             self._offer(rows, row, position, first, block)
             return rows[:0]
-        rough, columns = self._nearest(self._queries[rows], block, width)
+        rough, columns = self._finder.nearest(self._queries[rows], width)
         row, column = np.nonzero(rough >= (worst - error[rows])[:, None])  # compared as float64
         # In the order of positions: of equal scores a heap keeps those that come first.
         row, position = np.divmod(np.sort(row * len(block) + columns[row, column]), len(block))
         self._offer(rows, row, position, first, block)
         unproved: IntArray = rows[rough[:, -1] + error[rows] >= self._heaps.D[rows, 0]]
         return unproved
-
-    def _nearest(self, queries: FloatArray32, block: FloatArray32, width: int) -> tuple[FloatArray32, IntArray]:
-        """Return rough scores and rows of the block (b, width) that are best by them, best first."""
-        faiss = self._faiss
-        metric = faiss.METRIC_L2 if self._l2 else faiss.METRIC_INNER_PRODUCT
-        if self._on_gpu and width <= GPU_MOST:
-            scores, columns = faiss.knn_gpu(faiss.StandardGpuResources(), queries, block, width, metric=metric)
-        else:
-            scores, columns = faiss.knn(queries, block, width, metric=metric)
-        return -scores if self._l2 else scores, columns
 
     def _offer(self, rows: IntArray, row: IntArray, position: IntArray, first: int, block: FloatArray32) -> None:
         """Score pairs of ``queries[rows[row]]`` and ``block[position]``, in the order of both, and add the better."""
