@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.indexing import IndexSettings
 from treceval_py.retrieval.shards import finished_store
-from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, block_rows
+from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, block_rows, chained
 
 ID_COLUMNS = ("id", "_id", "docid", "doc_id", "qid", "query_id")
 """Possible names of the column of ids in a Parquet file; the first that exists counts."""
@@ -202,9 +201,7 @@ def read_vectors(path: str, kind: Kind = "document") -> Embedded:
         if part.dimensions != dimensions:
             mismatch = f"vectors have {part.dimensions} dimensions, and those before them {dimensions}"
             raise RunnerError(mismatch, "Give vectors of one model.", file=file)
-    count = sum(part.count for part in vectors)
-    together = StreamedVectors(count, dimensions, lambda: chain(*(part.portions() for part in vectors)))
-    return Embedded(path, kind, Ids.concatenate(ids), together)
+    return Embedded(path, kind, Ids.concatenate(ids), chained(vectors, dimensions))
 
 
 def _files(path: str) -> list[str]:
@@ -223,10 +220,9 @@ def _part(path: str) -> tuple[Ids, StreamedVectors]:
     """Look at a file of vectors."""
     if path.endswith(".parquet"):
         return _of_parquet(path)
-    if path.endswith(".npy"):
-        vectors = FileVectors(path, CHECK)
-        return _lines(path.removesuffix(".npy") + ".ids"), vectors
-    return _of_index(path)
+    vectors = FileVectors(path, CHECK) if path.endswith(".npy") else _of_index(path)
+    beside = os.path.join(os.path.dirname(path), "docid")
+    return _lines(path.removesuffix(".npy") + ".ids" if path.endswith(".npy") else beside), vectors
 
 
 def _lines(path: str) -> Ids:
@@ -239,7 +235,7 @@ def _lines(path: str) -> Ids:
         raise RunnerError(unreadable, "Put a file with an id a line there.", file=path) from None
 
 
-def _of_index(path: str) -> tuple[Ids, StreamedVectors]:
+def _of_index(path: str) -> StreamedVectors:
     """Look at a Faiss index that keeps the vectors as they were added."""
     from treceval_py.retrieval.exact import load_faiss
 
@@ -254,12 +250,9 @@ def _of_index(path: str) -> tuple[Ids, StreamedVectors]:
     if not isinstance(faiss.downcast_index(getattr(index, "storage", index)), faiss.IndexFlat):
         unsupported = f"this Faiss index ({type(index).__name__}) does not keep the vectors as they were"
         raise RunnerError(unsupported, "Give a flat one, or .npy with .ids.", file=path)
-
-    def portions() -> Iterator[AnyArray]:
-        for start in range(0, index.ntotal, ROWS):
-            yield index.reconstruct_n(start, min(ROWS, index.ntotal - start))
-
-    return _lines(os.path.join(os.path.dirname(path), "docid")), StreamedVectors(index.ntotal, index.d, portions)
+    starts = range(0, index.ntotal, ROWS)
+    portions = lambda: (index.reconstruct_n(start, min(ROWS, index.ntotal - start)) for start in starts)  # noqa: E731
+    return StreamedVectors(index.ntotal, index.d, portions)
 
 
 def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
@@ -268,8 +261,12 @@ def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
     from pyarrow import compute, parquet
 
     with _damage(path), parquet.ParquetFile(path) as file:
-        names, count = file.schema_arrow.names, file.metadata.num_rows
-    id_column, vector_column = _column(path, names, ID_COLUMNS), _column(path, names, VECTOR_COLUMNS)
+        schema, count = file.schema_arrow, file.metadata.num_rows
+    id_column, vector_column = (_column(path, schema.names, names) for names in (ID_COLUMNS, VECTOR_COLUMNS))
+    kind = schema.field(vector_column).type
+    if not (pa.types.is_nested(kind) and pa.types.is_floating(getattr(kind, "value_type", pa.null()))):
+        not_vectors = f"column '{vector_column}' has no lists of floating-point numbers"
+        raise RunnerError(not_vectors, CHECK, file=path)
 
     def batches(column: str) -> Iterator[Any]:
         with _damage(path), parquet.ParquetFile(path) as file:
@@ -278,15 +275,7 @@ def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
                     raise RunnerError(f"a value of column '{column}' is missing", CHECK, file=path)
                 yield batch.column(0)
 
-    first = next(batches(vector_column), None)
-    if (
-        first is None
-        or not hasattr(first, "flatten")
-        or not pa.types.is_floating(getattr(first.type, "value_type", pa.null()))
-    ):
-        not_vectors = f"column '{vector_column}' has no lists of floating-point numbers"
-        raise RunnerError(not_vectors, CHECK, file=path)
-    dimensions = len(first[0])
+    dimensions = next((len(lists[0]) for lists in batches(vector_column)), 0)
 
     def portions() -> Iterator[AnyArray]:
         for lists in batches(vector_column):
