@@ -43,6 +43,12 @@ PAIRS = 1 << 20
 LONGEST_SQUARE = 1e36
 """Largest squared length of a vector; above it, scores could be infinite."""
 
+LOW = (1 << 32) - 1
+"""The lower half of a key."""
+
+NOTHING = 0x7F800000 << 32 | LOW
+"""The key of no hit: a score of minus infinity, and the position -1."""
+
 GPU_MOST = 2048
 """Most neighbours that Faiss finds on a GPU."""
 
@@ -104,7 +110,7 @@ def search(
             for batch in batches:
                 batch.add(first, block, longest)
         advance(len(block))
-    return Found(*map(np.concatenate, zip(*(batch.found() for batch in batches), strict=True)))
+    return _hits(np.concatenate([batch.best for batch in batches]))
 
 
 def merge(parts: Sequence[Found], k: int) -> Found:
@@ -144,8 +150,29 @@ def best_first(scores: FloatArray32, positions: IntArray, k: int) -> Found:
     Found
         The best.
     """
-    order = np.lexsort((positions, -scores), axis=1)[:, :k]
-    return Found(np.take_along_axis(scores, order, axis=1), np.take_along_axis(positions, order, axis=1))
+    return _hits(np.sort(_keys(scores, positions))[:, :k])
+
+
+def _keys(scores: FloatArray32, positions: IntArray) -> IntArray:
+    """Return whole numbers that are in the order of hits: by descending score, equal scores by ascending position.
+
+    The upper half is the score, the lower half the position, which is less than 2 ** 32 - 1; all of it is set where
+    there is nothing.
+    """
+    bits = (scores + np.float32(0.0)).view(np.int32)  # zero has one sign
+    return ~_ordered(bits).astype(np.int64) << 32 | positions & LOW
+
+
+def _hits(keys: IntArray) -> Found:
+    """Return the hits of sorted keys."""
+    positions = keys & LOW
+    scores = _ordered(~(keys >> 32).astype(np.int32)).view(np.float32)
+    return Found(scores, np.where(positions == LOW, -1, positions))
+
+
+def _ordered(bits: Any) -> Any:
+    """Return whole numbers in the order of the float32 numbers that have these bits, or the bits of such numbers."""
+    return bits ^ (bits >> 31 & 0x7FFFFFFF)
 
 
 def load_faiss() -> Any:
@@ -263,7 +290,7 @@ def prepared_blocks(vectors: Vectors, similarity: str) -> Iterator[tuple[int, Fl
         yield (first, _normalised(faiss, block), 1.001) if similarity == "cosine" else (first, block, longest)
 
 
-def _lengths(faiss: Any, vectors: FloatArray32, what: str, first: int) -> FloatArray:
+def _lengths(faiss: Any, vectors: FloatArray32, kind: str, first: int) -> FloatArray:
     """Return the lengths (n,) of vectors, and refuse those without a length.
 
     Faiss would silently never return a vector with a value that is not a number.
@@ -272,7 +299,7 @@ def _lengths(faiss: Any, vectors: FloatArray32, what: str, first: int) -> FloatA
     faiss.fvec_norms_L2sqr(faiss.swig_ptr(squares), faiss.swig_ptr(vectors), vectors.shape[1], len(vectors))
     bad = np.flatnonzero(~(squares <= LONGEST_SQUARE))
     if len(bad):
-        name = f"the {what} at position {first + bad[0]} (from 0)"
+        name = f"the {kind} at position {first + bad[0]} (from 0)"
         if np.isfinite(vectors[bad[0]]).all():
             raise RunnerError(f"{name} is longer than 1e18", "Normalise the vectors.")
         raise RunnerError(f"{name} holds a value that is not finite", "Encode it again.")
@@ -311,46 +338,29 @@ class _Finder:
 
 
 class _Batch:
-    """Some queries and the best vectors so far."""
+    """Some queries and their best vectors so far: keys (b, k), best first."""
 
     def __init__(self, finder: _Finder, queries: FloatArray32, k: int) -> None:
         self._finder = finder
-        self._faiss = faiss = finder.faiss
         self._queries = queries
-        self._lengths = _lengths(faiss, queries, "query", 0)
-        self._k = k
-        self._l2 = finder.l2
-        # Heaps whose first element is the worst: the lowest score, and of equal ones the lowest id. So that this is the
-        # last position, ids are -2 - position; -1 stays what faiss takes for nothing.
-        self._heaps = faiss.ResultHeap(len(queries), k, keep_max=True)
+        self._lengths = _lengths(finder.faiss, queries, "query", 0)
+        self.best = np.full((len(queries), k), NOTHING)
         self._seen = 0
 
     def add(self, first: int, block: FloatArray32, longest: float) -> None:
         """Search a block (n, E) whose first vector has position ``first`` and whose longest one is ``longest`` long."""
-        heaps = self._heaps
         error = self._error(longest, block.shape[1])
-        saved_scores, saved_ids = heaps.D.copy(), heaps.I.copy()
-        pending = np.arange(len(self._queries))
-        enough = min(len(block), self._k + SPARE)
+        pending, k = np.arange(len(self._queries)), self.best.shape[1]
+        enough = min(len(block), k + SPARE)
         # As if the best were spread evenly over the blocks, and half as many again.
-        width = min(enough, SPARE + 3 * self._k * len(block) // (2 * (self._seen + len(block))))
+        width = min(enough, SPARE + 3 * k * len(block) // (2 * (self._seen + len(block))))
         while len(pending):
-            unproved = [
-                self._add_candidates(part, first, block, width, error)
-                for part in np.array_split(pending, -(-len(pending) * width // (2 * PAIRS)))
-            ]
+            parts = np.array_split(pending, -(-len(pending) * width // (2 * PAIRS)))
             # There are more than their share in this block; or too many vectors are nearly as good as the last one that
             # counts, many copies of a text for instance.
-            pending = np.concatenate(unproved)
-            heaps.D[pending], heaps.I[pending] = saved_scores[pending], saved_ids[pending]
+            pending = np.concatenate([self._add_candidates(part, first, block, width, error) for part in parts])
             width = enough if width < enough else 8 * width if 16 * width < len(block) else len(block)
         self._seen += len(block)
-
-    def found(self) -> Found:
-        """Return the best, best first; nothing can be added afterwards."""
-        self._heaps.finalize()
-        positions = -2 - self._heaps.I
-        return Found(np.where(positions < 0, np.float32(-np.inf), self._heaps.D), positions)
 
     def _error(self, longest: float, dimensions: int) -> FloatArray:
         """Return the largest error (Q,) of a matrix product relative to the score of the same pair.
@@ -366,7 +376,7 @@ class _Batch:
         """
         roundings = (dimensions + 8) * 2.0**-24
         gamma = roundings / (1 - roundings) + (2.0**-10 if self._finder.gpu is not None else 0.0)
-        scale = (self._lengths + longest) ** 2 if self._l2 else self._lengths * longest
+        scale = (self._lengths + longest) ** 2 if self._finder.l2 else self._lengths * longest
         error: FloatArray = 2 * gamma * scale
         return error
 
@@ -374,42 +384,25 @@ class _Batch:
         self, rows: IntArray, first: int, block: FloatArray32, width: int, error: FloatArray
     ) -> IntArray:
         """Add the best of the ``width`` candidates of the queries ``rows``; return those that may have more."""
-        worst = self._heaps.D[rows, 0].astype(np.float64)
-        if width == len(block):
-            row, position = (axis.ravel() for axis in np.indices((len(rows), width)))
-            self._offer(rows, row, position, first, block)
-            return rows[:0]
         rough, columns = self._finder.nearest(self._queries[rows], width)
-        row, column = np.nonzero(rough >= (worst - error[rows])[:, None])  # compared as float64
-        # In the order of positions: of equal scores a heap keeps those that come first.
-        row, position = np.divmod(np.sort(row * len(block) + columns[row, column]), len(block))
-        self._offer(rows, row, position, first, block)
-        unproved: IntArray = rows[rough[:, -1] + error[rows] >= self._heaps.D[rows, 0]]
+        worst = _hits(self.best[rows, -1]).scores - error[rows]  # in float64
+        row, column = np.nonzero(rough >= worst[:, None])
+        position = columns[row, column]
+        candidates = np.full(columns.shape, NOTHING)
+        candidates[row, column] = _keys(self._scores(rows[row], position, block), first + position)
+        best = np.sort(np.concatenate([self.best[rows], candidates], axis=1))[:, : self.best.shape[1]]
+        last = _hits(best[:, -1]).scores
+        proved = (rough[:, -1] + error[rows] < last) | (width == len(block))
+        self.best[rows[proved]] = best[proved]
+        unproved: IntArray = rows[~proved]
         return unproved
-
-    def _offer(self, rows: IntArray, row: IntArray, position: IntArray, first: int, block: FloatArray32) -> None:
-        """Score pairs of ``queries[rows[row]]`` and ``block[position]``, in the order of both, and add the better."""
-        scores = self._scores(rows[row], position, block)
-        better = np.flatnonzero(scores > self._heaps.D[rows[row], 0])
-        if not len(better):
-            return
-        row, position, scores = row[better], position[better], scores[better]
-        counts = np.bincount(row, minlength=len(rows))
-        slot = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-        shape = len(rows), int(counts.max())
-        table = np.full(shape, -np.inf, dtype=np.float32)
-        ids = np.full(shape, -1, dtype=np.int64)
-        table[row, slot] = scores
-        ids[row, slot] = -2 - (first + position)
-        self._heaps.add_result_subset(rows, table, ids)
 
     def _scores(self, query: IntArray, position: IntArray, block: FloatArray32) -> FloatArray32:
         """Return the scores (n,) of pairs, each computed by itself."""
-        faiss = self._faiss
+        faiss, l2 = self._finder.faiss, self._finder.l2
         scores = np.empty(len(query), dtype=np.float32)
-        routine = faiss.pairwise_indexed_L2sqr if self._l2 else faiss.pairwise_indexed_inner_product
+        routine = faiss.pairwise_indexed_L2sqr if l2 else faiss.pairwise_indexed_inner_product
         query, position = (np.ascontiguousarray(column, dtype=np.int64) for column in (query, position))
         pointers = (faiss.swig_ptr(array) for array in (self._queries, query, block, position, scores))
         routine(block.shape[1], len(query), *pointers)
-        # From zero, so that equal vectors have the score 0 and not -0.
-        return np.float32(0.0) - scores if self._l2 else scores
+        return -scores if l2 else scores

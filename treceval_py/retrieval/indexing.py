@@ -12,7 +12,8 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,8 @@ SAMPLE_LEAST = 10_000
 """Training vectors for parts without centroids."""
 
 
-class IndexSettings(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
     """An index to build, and how to search it.
 
     Attributes
