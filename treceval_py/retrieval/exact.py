@@ -160,7 +160,8 @@ def _keys(scores: FloatArray32, positions: IntArray) -> IntArray:
     there is nothing.
     """
     bits = (scores + np.float32(0.0)).view(np.int32)  # zero has one sign
-    return ~_ordered(bits).astype(np.int64) << 32 | positions & LOW
+    keys: IntArray = ~_ordered(bits).astype(np.int64) << 32 | positions & LOW
+    return keys
 
 
 def _hits(keys: IntArray) -> Found:
