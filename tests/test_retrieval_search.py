@@ -407,6 +407,19 @@ def test_what_parts_lack_is_last_when_they_are_merged() -> None:
     assert merged.scores.tolist() == [[2.0, 2.0, -np.inf]]
 
 
+def test_hits_are_sorted_by_score_and_then_by_position() -> None:
+    # Zeros of both signs are equal, the smallest and the largest numbers that there are differ from their neighbours.
+    tiny, huge = np.finfo(np.float32).smallest_subnormal, np.finfo(np.float32).max
+    special = np.array([0, -0.0, tiny, -tiny, huge, -huge, 1, np.nextafter(np.float32(1), 2), -1], dtype=np.float32)
+    random = np.random.default_rng(0)
+    scores = random.choice(special, (5, 200))
+    positions = np.stack([random.permutation(2**32 - 1 - 200 + np.arange(200)) for _ in range(5)])
+    order = np.lexsort((positions, -scores), axis=1)[:, :150]
+    best = exact.best_first(scores, positions, 150)
+    assert np.array_equal(best.scores, np.take_along_axis(scores, order, axis=1))
+    assert np.array_equal(best.positions, np.take_along_axis(positions, order, axis=1))
+
+
 class Gpu:
     """Stands in for a GPU of Faiss: factors of products are rounded to 11 bits, as tensor cores may."""
 

@@ -207,7 +207,7 @@ class Index:
         index = self._on_gpus if self._on_gpus is not None and k <= exact.GPU_MOST else self.faiss_index
         with exact.fast_batches():
             scores, positions = index.search(queries, k)
-        scores = np.where(positions < 0, np.float32(-np.inf), np.float32(0.0) + (-scores if l2 else scores))
+        scores = np.where(positions < 0, np.float32(-np.inf), -scores if l2 else scores)
         return exact.best_first(scores, positions, k)
 
 

@@ -11,16 +11,20 @@ import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
+from treceval_py.corpora.texts import Pair
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.hub import check_packages
 from treceval_py.retrieval.products import Best
 from treceval_py.retrieval.tasks import Advance
 from treceval_py.runs.writing import SearchResults
+
+Words: TypeAlias = "Callable[[str], Collection[str]]"
+"""Returns the words of a text."""
 
 GROUP = 256
 """Queries returned at a time."""
@@ -96,10 +100,10 @@ def about_bm25(settings: Bm25) -> dict[str, Any]:
 
 
 def rank_bm25(
-    corpus: Iterable[tuple[str, str]],
-    queries: Sequence[tuple[str, str]],
+    corpus: Iterable[Pair],
+    queries: Sequence[Pair],
     k: int,
-    settings: Bm25 = Bm25(),  # noqa: B008 - it cannot be changed
+    settings: Bm25 = BM25["bm25"],
     advance: Advance = lambda _: None,
 ) -> Iterator[SearchResults]:
     """Rank passages by BM25.
@@ -173,7 +177,7 @@ def _in_a_byte(lengths: IntArray) -> IntArray:
     return rounded
 
 
-def analyser(settings: Bm25) -> Callable[[str], list[str]]:
+def analyser(settings: Bm25) -> Words:
     """Check the settings and return the function that splits a text into words.
 
     Raises
@@ -215,7 +219,7 @@ _ASCII_WORDS = re.compile(f"_*+{_PART}(?:_++{_PART})*+_*+").findall
 
 
 @functools.cache
-def _unicode_words() -> Callable[[str], list[str]]:
+def _unicode_words() -> Words:
     """Return what finds the words of any script: what is between two boundaries and has a letter or a digit.
 
     Scripts without spaces, such as Thai, have no boundaries, and stay whole as in Lucene.
@@ -229,7 +233,7 @@ def _unicode_words() -> Callable[[str], list[str]]:
 
 
 def rank_jaccard(
-    corpus: Iterable[tuple[str, str]], queries: Sequence[tuple[str, str]], k: int, advance: Advance = lambda _: None
+    corpus: Iterable[Pair], queries: Sequence[Pair], k: int, advance: Advance = lambda _: None
 ) -> Iterator[SearchResults]:
     """Rank passages by `similarity.jaccard`: the share of words in common with the query, of all words of either.
 
@@ -282,10 +286,7 @@ def _asked(queries: Iterable[Collection[str]]) -> tuple[Any, IntArray, dict[str,
 
 
 def _tables(
-    corpus: Iterable[tuple[str, str]],
-    words: Callable[[str], Collection[str]],
-    numbers: dict[str, int],
-    advance: Advance,
+    corpus: Iterable[Pair], words: Words, numbers: dict[str, int], advance: Advance
 ) -> Iterator[tuple[Any, IntArray]]:
     """Yield the words of passages as `_table` does, for each portion."""
     texts = (text for _, text in corpus)
