@@ -260,32 +260,33 @@ def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
     import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
     from pyarrow import compute, parquet
 
-    with _damage(path), parquet.ParquetFile(path) as file:
-        schema, count = file.schema_arrow, file.metadata.num_rows
-    id_column, vector_column = (_column(path, schema.names, names) for names in (ID_COLUMNS, VECTOR_COLUMNS))
-    kind = schema.field(vector_column).type
-    if not (pa.types.is_nested(kind) and pa.types.is_floating(getattr(kind, "value_type", pa.null()))):
-        not_vectors = f"column '{vector_column}' has no lists of floating-point numbers"
-        raise RunnerError(not_vectors, CHECK, file=path)
-
-    def batches(column: str) -> Iterator[Any]:
+    def batches(names: Sequence[str]) -> Iterator[Any]:
+        """Yield a column, a part at a time: the first of these names that there is."""
         with _damage(path), parquet.ParquetFile(path) as file:
+            there = file.schema_arrow.names
+            column = next((name for name in names if name in there), None)
+            if column is None:
+                missing = f"there is no column '{names[0]}' (there are {', '.join(there)})"
+                raise RunnerError(missing, f"It may also be called {', '.join(names[1:])}.", file=path)
             for batch in file.iter_batches(ROWS, columns=[column]):
                 if batch.column(0).null_count:
                     raise RunnerError(f"a value of column '{column}' is missing", CHECK, file=path)
                 yield batch.column(0)
 
-    dimensions = next((len(lists[0]) for lists in batches(vector_column)), 0)
+    with _damage(path):
+        ids = [_id(cell, path) for cells in batches(ID_COLUMNS) for cell in cells.to_pylist()]
+    first = next(batches(VECTOR_COLUMNS), pa.array([[]], pa.list_(pa.float32())))
+    if not (hasattr(first, "flatten") and pa.types.is_floating(getattr(first.type, "value_type", pa.null()))):
+        raise RunnerError("its vectors are not lists of floating-point numbers", CHECK, file=path)
+    dimensions = len(first[0])
 
     def portions() -> Iterator[AnyArray]:
-        for lists in batches(vector_column):
+        for lists in batches(VECTOR_COLUMNS):
             if not compute.all(compute.equal(compute.list_value_length(lists), dimensions)).as_py():
                 raise RunnerError(f"not all vectors have {dimensions} dimensions, as the first has", CHECK, file=path)
             yield lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, dimensions)
 
-    with _damage(path):
-        ids = [_id(cell, path) for column in batches(id_column) for cell in column.to_pylist()]
-    return Ids.from_bytes(ids), StreamedVectors(count, dimensions, portions)
+    return Ids.from_bytes(ids), StreamedVectors(len(ids), dimensions, portions)
 
 
 @contextmanager
@@ -307,10 +308,3 @@ def _id(value: object, path: str) -> bytes:
         wrong_type = f"the id {value!r} is neither text nor a whole number"
         raise RunnerError(wrong_type, "Write ids as text.", file=path)
     return encode(str(value))
-
-
-def _column(path: str, names: Sequence[str], wanted: Sequence[str]) -> str:
-    if columns := [name for name in wanted if name in names]:
-        return columns[0]
-    missing = f"there is no column '{wanted[0]}' (there are {', '.join(names)})"
-    raise RunnerError(missing, f"It may also be called {', '.join(wanted[1:])}.", file=path)
