@@ -803,20 +803,20 @@ def test_parameters_change_nothing_of_what_is_built(tmp_path: Path, ivf: str) ->
 
 def test_an_index_is_copied_to_gpus_once(ivf: str, monkeypatch: pytest.MonkeyPatch) -> None:
     copies: list[int] = []
-    monkeypatch.setattr(faiss, "get_num_gpus", lambda: 1)
+    gpu = Gpu(monkeypatch)
     monkeypatch.setattr(
         faiss, "index_cpu_to_all_gpus", lambda index: copies.append(index.ntotal) or index, raising=False
     )
     index, queries = opened(ivf, "IVF4,Flat:nprobe=4"), real_numbers(3, 16)
     assert equal(index.search(queries, 5), index.search(queries, 5))
-    assert copies == [1000]
+    assert (copies, gpu.calls) == ([1000], ["empty cache"])
 
 
 def test_an_index_that_gpus_cannot_hold_is_searched_here(ivf: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(index: Any) -> None:
         raise RuntimeError("not implemented on GPU")
 
-    monkeypatch.setattr(faiss, "get_num_gpus", lambda: 1)
+    Gpu(monkeypatch)
     monkeypatch.setattr(faiss, "index_cpu_to_all_gpus", refuse, raising=False)
     assert (opened(ivf, "IVF4,Flat").search(clusters()[:3], 1).positions >= 0).all()
 

@@ -191,6 +191,15 @@ def load_faiss() -> Any:
     return faiss
 
 
+def has_gpus(faiss: Any) -> bool:
+    """Return whether faiss has GPUs; they get back the memory that torch keeps of a model that encoded before."""
+    if faiss.get_num_gpus() < 1 or not hasattr(faiss, "StandardGpuResources"):
+        return False
+    if torch := sys.modules.get("torch"):
+        torch.cuda.empty_cache()
+    return True
+
+
 def check_similarity(similarity: str) -> None:
     """Refuse a similarity that is not one of `SIMILARITIES`.
 
@@ -316,9 +325,7 @@ class _Finder:
         self.gpu: Any = None
         self._block: Any = None
         self._metric = self.faiss.METRIC_L2 if l2 else self.faiss.METRIC_INNER_PRODUCT
-        if self.faiss.get_num_gpus() > 0 and hasattr(self.faiss, "StandardGpuResources"):
-            if torch := sys.modules.get("torch"):
-                torch.cuda.empty_cache()  # memory of a model that encoded before
+        if has_gpus(self.faiss):
             # It keeps the resources, which reserve memory when they are made.
             self.gpu = self.faiss.GpuIndexFlat(self.faiss.StandardGpuResources(), dimensions, self._metric)
 

@@ -170,8 +170,10 @@ class Index:
             raise RunnerError(damage, "Remove it to build it again.", file=path) from None
         _set_parameters(self.faiss_index, settings)
         self._similarity = settings.similarity
+        part = faiss.downcast_index(self.faiss_index)
+        self._flat = part if type(part) in (faiss.IndexFlat, faiss.IndexFlatIP, faiss.IndexFlatL2) else None
         self._on_gpus: Any = None
-        if faiss.get_num_gpus() > 0 and hasattr(faiss, "index_cpu_to_all_gpus"):
+        if self._flat is None and exact.has_gpus(faiss):
             with contextlib.suppress(RuntimeError):  # not every index can be there
                 self._on_gpus = faiss.index_cpu_to_all_gpus(self.faiss_index)
 
@@ -198,12 +200,11 @@ class Index:
         RunnerError
             As of `exact.search`.
         """
-        faiss, l2 = exact.load_faiss(), self._similarity == "l2"
+        faiss, flat, l2 = exact.load_faiss(), self._flat, self._similarity == "l2"
         queries = exact.prepared_queries(queries, self.faiss_index.d, k, self._similarity)
-        part = faiss.downcast_index(self.faiss_index)
-        if type(part) in (faiss.IndexFlat, faiss.IndexFlatIP, faiss.IndexFlatL2) and part.ntotal:
-            flat = faiss.rev_swig_ptr(part.get_xb(), part.ntotal * part.d).reshape(part.ntotal, part.d)
-            return exact.search(ArrayVectors(flat), queries, k, "l2" if l2 else "inner-product")
+        if flat is not None and flat.ntotal:
+            rows = faiss.rev_swig_ptr(flat.get_xb(), flat.ntotal * flat.d).reshape(flat.ntotal, flat.d)
+            return exact.search(ArrayVectors(rows), queries, k, "l2" if l2 else "inner-product")
         index = self._on_gpus if self._on_gpus is not None and k <= exact.GPU_MOST else self.faiss_index
         with exact.fast_batches():
             scores, positions = index.search(queries, k)
