@@ -691,6 +691,7 @@ REFUSED = [
     ("HNSW0", "l2"), ("HNSW1", "l2"), ("HNSW1,SQ8", "l2"), ("IVF4_HNSW1,Flat", "l2"), ("IVF0,Flat", "l2"),
     ("PCA0,Flat", "l2"), ("PCA17,Flat", "l2"), ("PCAR17,Flat", "l2"), ("PCAW17,Flat", "l2"),
     ("OPQ0,Flat", "l2"), ("OPQ5,Flat", "l2"), ("OPQ4_10,Flat", "l2"), ("OPQ4_0,Flat", "l2"), ("Flat", "dot"),
+    ("IDMap,Flat", "l2"), ("IDMap2,IVF4,Flat", "l2"), ("NSG32,Flat", "l2"),
 ]  # fmt: skip
 ACCEPTED = [
     "HNSW2",
@@ -715,7 +716,7 @@ def test_a_factory_that_cannot_be_built_is_refused_before_it_is(snapshot: Snapsh
     ("factory", "least"),
     [("IVF64,Flat", 64), ("IVF1k,SQ8", 1024), ("PQ8", 256), ("PQ8x4fs", 16), ("IVF300,PQ8", 300), ("IVF16,PQ8", 256),
      ("OPQ8,SQ8", 256), ("IVF64_HNSW8,SQ8", 64), ("HNSW16_PQ8", 256), ("PCA8,IVF10,Flat", 10), ("PCA8,SQ8", 8),
-     ("IVF64,PQ8x4,RFlat", 64)],
+     ("IVF64,PQ8x4,RFlat", 64), ("IMI2x4,Flat", 16), ("IMI2x4,PQ8", 256)],
 )  # fmt: skip
 def test_as_many_vectors_as_centroids_are_enough_and_fewer_are_refused(factory: str, least: int) -> None:
     check(IndexSettings(factory, "l2"), 16, least)
@@ -727,16 +728,15 @@ def test_as_many_vectors_as_centroids_are_enough_and_fewer_are_refused(factory: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("factory", "least"), [("PQ8x4fs", 16), ("OPQ8,SQ8", 256), ("HNSW16_PQ8x4", 16), ("PCA8,IVF10,Flat", 16)]
+    ("factory", "least"),
+    [("PQ8x4fs", 16), ("OPQ8,SQ8", 256), ("HNSW16_PQ8x4", 16), ("PCA8,IVF10,Flat", 16), ("IMI2x4,Flat", 16)],
 )
 def test_as_many_vectors_as_are_needed_at_least_are_enough(tmp_path: Path, factory: str, least: int) -> None:
     built(tmp_path, factory, "l2", real_numbers(least, 16))
 
 
 def test_an_index_of_other_parts_is_left_to_faiss(tmp_path: Path) -> None:
-    # IMI2x4 has two times 16 centroids.
-    assert check(IndexSettings("IMI2x4,Flat", "l2"), 16, 256) is not None
-    assert check(IndexSettings("NSG32,Flat", "l2"), 16, 10) is None
+    assert check(IndexSettings("ITQ8,LSHt", "l2"), 16, 1) is not None
     told = refusal(built, tmp_path, "ITQ8,LSHt", "l2", clusters(3))
     assert told.startswith("Faiss cannot make index 'ITQ8,LSHt': ")
     assert refusal(built, tmp_path, "HNSW99999999").startswith("Faiss cannot make index 'HNSW99999999': ")

@@ -236,6 +236,8 @@ def _needs(faiss: Any, index: Any) -> tuple[int, float | None]:
         least = max(least, *(_least_for(faiss, part.chain.at(number)) for number in range(part.chain.size())))
     elif isinstance(part, faiss.IndexRefine):
         least, size = _needs(faiss, part.base_index)[0], None
+    elif isinstance(part, faiss.IndexIDMap | faiss.IndexNSG):
+        raise RuntimeError("a collection cannot be added to it in several parts")
     elif isinstance(part, faiss.IndexHNSW):
         least, size = _needs(faiss, part.storage)
         ends = part.hnsw.cum_nneighbor_per_level  # the lowest level has twice as many
@@ -246,7 +248,9 @@ def _needs(faiss: Any, index: Any) -> tuple[int, float | None]:
     elif isinstance(part, faiss.IndexIVF):
         if not part.nlist:
             raise RuntimeError("IVF needs 1 list or more")
-        least, size = max(part.nlist, _needs(faiss, part.quantizer)[0]), part.code_size + 8  # and its id
+        alone = part.quantizer_trains_alone == "\x01"  # the lists of IMI are pairs of its centroids
+        least = max(1 if alone else part.nlist, _needs(faiss, part.quantizer)[0])
+        size = part.code_size + 8  # and its id
         part.cp.min_points_per_centroid = 1  # or Faiss warns of few vectors
     if hasattr(part, "pq"):
         least = max(least, part.pq.ksub)
