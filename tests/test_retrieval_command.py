@@ -54,7 +54,6 @@ TOGETHER = [
     ["--retriever", "bm25", "--set", "shard-size=5"],
     ["--retriever", "jaccard", "--set", "k1=2"],
     ["--retriever", "jaccard", "--device", "cpu"],
-    ["--search-parameters", "nprobe=4"],
     ["--rerank-depth", "20"],
     ["--ray", "auto", "--device", "cpu"],
     ["--set", "shared-work=yes"],

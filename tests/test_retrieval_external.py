@@ -235,6 +235,7 @@ REFUSED: dict[str, Callable[[Path], Path]] = {
     "an index of rounded vectors": quantised,
     "ids that are fractions": lambda folder: table(folder, id=[1.0], vector=[[1.0]]),
     "several lengths in lists": lambda folder: table(folder, id=[1, 2], vector=[[1.0, 2.0], [1.0]]),
+    "no rows in Parquet": lambda folder: table(folder, id=[], vector=[]),
     "a missing list": lambda folder: table(folder, id=[1, 2], vector=[[1.0, 2.0], None]),
     "a missing id": lambda folder: table(folder, id=["a", None], vector=[[1.0], [1.0]]),
     "no column of ids": lambda folder: table(folder, name=[1, 2], vector=[[1.0, 2.0]] * 2),

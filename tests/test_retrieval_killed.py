@@ -41,7 +41,7 @@ SHARD = 10
 
 KINDS: dict[str, list[str]] = {
     "exact": ["-o", "{folder}/run.txt"],
-    "index": ["-o", "{folder}/run.txt.gz", "--index", "IVF4,Flat", "--search-parameters", "nprobe=2"],
+    "index": ["-o", "{folder}/run.txt.gz", "--index", "IVF4,Flat:nprobe=2"],
 }
 """Two ways to search, and with the second one a compressed run."""
 

@@ -127,11 +127,13 @@ def test_a_passage_without_a_word_of_the_query_is_no_hit(rank: Callable[..., Any
     assert group.scores[1].tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("settings", BM25.values(), ids=BM25)
+@pytest.mark.parametrize("name", BM25)
 @pytest.mark.parametrize("query", ["", "?!", "the"], ids=["empty", "no words", "stop word"])
-def test_a_query_without_words_has_no_hits(settings: Bm25, query: str) -> None:
+def test_a_query_without_words_has_no_hits(name: str, query: str) -> None:
+    if name == "bm25-anserini":
+        pytest.importorskip("Stemmer")
     corpus = numbered("", "?!", "the apple")
-    assert found(rank_bm25(corpus, [("q", query)], 3, settings._replace(stemmer=None))) == {"q": {}}
+    assert found(rank_bm25(corpus, [("q", query)], 3, BM25[name])) == {"q": {}}
     assert found(rank_jaccard(corpus, [("q", ""), ("r", "?! \t")], 3)) == {"q": {}, "r": {1: 1.0}}
 
 
@@ -185,19 +187,15 @@ def test_jaccard_takes_words_as_they_are_written() -> None:
     assert found(rank_jaccard(corpus, queries, 3)) == {"q": {0: 1 / 3, 1: 1 / 3}, "r": {}}
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [Bm25(k1=0.9, b=0.4), Bm25(method="robertson"), Bm25(method="atire"), Bm25(stopwords=None), Bm25(stopwords="de")],
-    ids=str,
-)
-def test_settings_reach_bm25s(settings: Bm25) -> None:
+@pytest.mark.parametrize("settings", [Bm25(), Bm25(k1=0.9, b=0.4), Bm25(k1=0, b=1)], ids=str)
+def test_scores_are_those_of_bm25s(settings: Bm25) -> None:
     # Passages without words are there, as they make the others longer than average.
     corpus, queries = [*rows("collection.tsv"), ("x", ""), ("y", "?!")], rows("queries.tsv")[:5]
 
     def tokens(texts: list[str]) -> Any:
-        return bm25s.tokenize(texts, stopwords=settings.stopwords, return_ids=False, show_progress=False)
+        return bm25s.tokenize(texts, stopwords="en", return_ids=False, show_progress=False)
 
-    index = bm25s.BM25(k1=settings.k1, b=settings.b, method=settings.method)
+    index = bm25s.BM25(k1=settings.k1, b=settings.b)
     index.index(tokens([text for _, text in corpus]), show_progress=False)
     for qid, query in queries:
         scores = index.get_scores(tokens([query])[0])
@@ -249,15 +247,17 @@ def bm25_in_float64(corpus: Pairs, queries: Pairs, stem: Callable[[str], str]) -
     return every
 
 
-@pytest.mark.parametrize("stemmer", [None, "porter"])
-def test_bm25_as_anserini_has_it_equals_a_plain_implementation(stemmer: str | None) -> None:
+@pytest.mark.parametrize("stemmer", ["none", "porter"])
+def test_bm25_as_anserini_has_it_equals_a_plain_implementation(stemmer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stem: Callable[[str], str] = str
-    if stemmer is not None:
-        stem = pytest.importorskip("Stemmer").Stemmer(stemmer).stemWord
+    if stemmer == "none":
+        monkeypatch.setitem(sys.modules, "Stemmer", fake_stemmer(str))
+    else:
+        stem = pytest.importorskip("Stemmer").Stemmer("porter").stemWord
     long = " ".join(f"w{number}" for number in range(997)) + " the river's mouth: U.S. 3.14, a_b. 1,000 _ x:y us"
     corpus = [*rows("collection.tsv"), ("e", ""), ("s", "The, and?"), ("long", long)]
     queries = [*rows("queries.tsv"), ("x", "river rivers mouth mouth u.s 3.14 a_b 1,000 x:y us US'S")]
-    got = found(rank_bm25(corpus, queries, len(corpus), BM25["anserini"]._replace(stemmer=stemmer)))
+    got = found(rank_bm25(corpus, queries, len(corpus), BM25["bm25-anserini"]))
     expected = bm25_in_float64(corpus, queries, stem)
     assert {qid: set(hits) for qid, hits in got.items()} == {qid: set(hits) for qid, hits in expected.items()}
     for qid, hits in got.items():
@@ -291,26 +291,26 @@ def test_words_of_ascii_and_of_other_texts_are_cut_alike() -> None:
         assert lexical._lucene_words(f"{text} ж") == [*lexical._lucene_words(text), "ж"]
 
 
-def fake_stemmer() -> types.ModuleType:
-    """Stand in for PyStemmer with one algorithm, which cuts off an s."""
+def fake_stemmer(stem: Callable[[str], str] = lambda word: word.removesuffix("s")) -> types.ModuleType:
+    """Stand in for PyStemmer."""
 
     class Stemmer:
         def __init__(self, name: str) -> None:
-            assert name == "cut"
+            assert name == "porter"
 
         def stemWord(self, word: str) -> str:
-            return word.removesuffix("s")
+            return stem(word)
 
     module = types.ModuleType("Stemmer")
     module.__spec__ = ModuleSpec("Stemmer", None)
-    module.Stemmer, module.algorithms = Stemmer, lambda: ["cut"]  # type: ignore[attr-defined]
+    module.Stemmer = Stemmer  # type: ignore[attr-defined]
     return module
 
 
 def test_stems_of_words_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "Stemmer", fake_stemmer())
     corpus, queries = numbered("apples", "pear"), [("q", "apple"), ("r", "pears pearss")]
-    got = found(rank_bm25(corpus, queries, 2, Bm25(stemmer="cut")))
+    got = found(rank_bm25(corpus, queries, 2, BM25["bm25-anserini"]))
     assert {qid: list(hits) for qid, hits in got.items()} == {"q": [0], "r": [1]}
 
 
@@ -323,11 +323,6 @@ def test_settings_that_mean_nothing_are_refused_without_texts(
     monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
     monkeypatch.setitem(sys.modules, "Stemmer", fake_stemmer())
-    numbers = [{"k1": -0.001}, {"k1": float("nan")}, {"k1": 1_000_000.001}, {"b": -0.001}, {"b": 1.001}]
-    names = [{"method": "bm25+"}, {"stopwords": "xx"}, {"stemmer": "klingon"}]
-    missing: list[tuple[str, dict[str, Any]]] = [
-        ("Stemmer", {"stemmer": "english"}), ("regex", {"lucene": True}), ("bm25s", {})
-    ]  # fmt: skip
     told = []
 
     def refuse(settings: Any) -> None:
@@ -335,11 +330,24 @@ def test_settings_that_mean_nothing_are_refused_without_texts(
             analyser(Bm25(**settings))
         told.append(str(caught.value))
 
-    for each in (*numbers, *names):
-        refuse(each)
-    for accepted in ({"k1": 0, "b": 0}, {"k1": 1_000_000, "b": 1, "stopwords": None, "stemmer": "cut"}):
-        assert analyser(Bm25(**accepted))("River river") == ["river", "river"]
-    for package, settings in missing:
-        monkeypatch.setitem(sys.modules, package, None)
+    values = [{"k1": -0.001}, {"k1": float("nan")}, {"k1": 1_000_000.001}, {"b": -0.001}, {"b": 1.001}]
+    for settings in (*values, {"name": "anserini"}):
         refuse(settings)
+    for accepted in ({"k1": 0, "b": 0}, {"k1": 1_000_000, "b": 1, "name": "bm25-anserini"}):
+        assert analyser(Bm25(**accepted))("The river's") == ["river"]
+    for package, name in (("Stemmer", "bm25-anserini"), ("regex", "bm25-anserini"), ("bm25s", "bm25")):
+        monkeypatch.setitem(sys.modules, package, None)
+        refuse({"name": name})
     assert told == snapshot
+
+
+@pytest.mark.parametrize(
+    ("name", "k1", "b", "stemmer", "lengths"),
+    # The defaults of bm25s 0.3.16, and those of Anserini's IndexCollection and SearchCollection.
+    [("bm25", 1.5, 0.75, None, "exact"), ("bm25-anserini", 0.9, 0.4, "porter", "as in one byte")],
+)
+def test_the_record_has_the_settings(name: str, k1: float, b: float, stemmer: str | None, lengths: str) -> None:
+    about = lexical.about_bm25(BM25[name])
+    assert [about[key] for key in ("name", "k1", "b", "stemmer", "stopwords", "lengths")] == [
+        name, k1, b, stemmer, "en", lengths,
+    ]  # fmt: skip

@@ -385,7 +385,7 @@ def test_nodes_write_shards_themselves_where_all_see_the_work_folder(cluster, ti
     from treceval_py.retrieval.indexing import IndexSettings
 
     collection = open_collection(str(Path(__file__).parent.parent / "data"))
-    index = IndexSettings("IVF4,Flat", "inner-product", "nprobe=2")
+    index = IndexSettings("IVF4,Flat:nprobe=2", "inner-product")
     runs, came, add = [], [], shards.Store.add
     monkeypatch.setattr(shards.Store, "add", lambda store, *given: [came.append(type(given[1])), add(store, *given)])
     for name, where in (

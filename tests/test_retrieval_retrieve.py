@@ -380,7 +380,7 @@ def test_a_locked_work_folder_is_refused(tiny: str, tmp_path: Path) -> None:
 
 
 def test_an_index_is_kept_and_a_changed_one_is_refused_until_it_is_removed(tiny: str, tmp_path: Path) -> None:
-    arguments = ["--index", "IVF4,Flat", "--search-parameters", "nprobe=2", "-k", 216]
+    arguments = ["--index", "IVF4,Flat:nprobe=2", "-k", 216]
     told = with_tiny(tiny, tmp_path, *arguments).err.decode()
     first = (tmp_path / "run.txt").read_bytes()
     lines = first.count(b"\n")

@@ -12,7 +12,6 @@ from treceval_py.cli.commands import Command
 from treceval_py.cli.options import (
     PATHS,
     PROFILE,
-    choice,
     flag,
     number,
     option,
@@ -52,12 +51,11 @@ DENSE = ("pooling", "storage")
 SETTINGS = ("pooling", "instruction", "max_length")
 """Options of how texts are encoded, as `settings_for` takes them."""
 
-VECTORS = ("index", "similarity", "search_parameters", "training", "passage_embeddings")
+VECTORS = ("index", "similarity", "passage_embeddings")
 """Options of search by dense vectors."""
 
 RUN = (
-    "depth", "tag", "index", "similarity", "search_parameters", "training", "rerank", "profile", "measures", "paths",
-    "dry_run",
+    "depth", "tag", "index", "similarity", "rerank", "profile", "measures", "paths", "dry_run",
 )  # fmt: skip
 """Options of the steps after encoding."""
 
@@ -70,14 +68,11 @@ MODELS = ("precision", "devices", "batch_size", "work", "ray")
 RERANK = ("rerank_depth", "rerank_max_length")
 """Options of reranking."""
 
-BM25 = {"bm25": "bm25s", "bm25-anserini": "anserini"}
-"""The retrievers that are BM25, with their presets."""
+BM25 = ("bm25", "bm25-anserini")
+"""The retrievers that are BM25."""
 
-OF_BM25 = ("k1", "b", "method", "stopwords", "stemmer")
+OF_BM25 = ("k1", "b")
 """Settings of BM25."""
-
-INDEX = ("search_parameters", "training")
-"""Options of an index."""
 
 
 def _check(ctx: click.Context) -> dict[str, object]:
@@ -97,7 +92,6 @@ def _check(ctx: click.Context) -> dict[str, object]:
         (MODELS, encodes or options["rerank"], "needs --retriever dense or sparse, or --rerank"),
         (RERANK, options["rerank"], "needs --rerank"),
         (OF_BM25, by_words, f"needs --retriever {' or '.join(BM25)}"),
-        (INDEX, options["index"] is not None, "needs --index"),
         (("devices",), options["ray"] is None, "cannot be used with --ray"),
         (("shared_work",), options["ray"] is not None, "needs --ray"),
         (("shared_work",), options["reuse"] == "shards", "cannot be used with --set reuse=passages"),
@@ -139,8 +133,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--instruction", "TEXT", "Text before each query [the model's own].")
 @running_options
 @titled("Vectors and indexes")
-@option("--index", "FACTORY", "Faiss index: IVF4096,Flat; HNSW32; … [exact].")
-@option("--search-parameters", "LIST", "Of the index: nprobe=64, efSearch=256, ….", default="")
+@option("--index", "FACTORY", "Faiss index: IVF4096,Flat:nprobe=64; HNSW32; … [exact].")
 @usual_choice(
     "--similarity", ["inner-product", "cosine", "l2"], "inner-product, cosine or l2 [inner-product].", metavar="NAME"
 )
@@ -168,13 +161,9 @@ def _check(ctx: click.Context) -> dict[str, object]:
     usual_choice("--storage", ["float32", "float16"], "Numbers that are stored [float32]."),
     usual_choice("--reuse", ["shards", "passages"], "Kept when the corpus changed [shards]."),
     option("--shared-work", "yes|no", "With --ray: each node writes embeddings [no].", type=click.BOOL, default=False),
-    number("--training", "Vectors to train an index on [39 a centroid].", least=1),
     number("--rerank-max-length", "Most tokens of query and passage [512, or less].", least=1),
     option("--k1", "X", "Of BM25 [1.5; bm25-anserini: 0.9].", type=click.FloatRange(min=0)),
     option("--b", "X", "Of BM25 [0.75; bm25-anserini: 0.4].", type=click.FloatRange(0, 1)),
-    choice("--method", ["lucene", "robertson", "atire"], "lucene, robertson or atire [lucene].", metavar="NAME"),
-    option("--stopwords", "LANGUAGE", "Stop words that BM25 ignores, or none [en]."),
-    option("--stemmer", "LANGUAGE", "Stemmer [none; bm25-anserini: porter]."),
     option("--probe", "yes|no", "Time a few texts in --dry-run [yes].", type=click.BOOL, default=True),
 )
 def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> None:
@@ -272,18 +261,12 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
         return Jaccard(), "jaccard"
     if options["retriever"] in BM25:
         given = {name: options[name] for name in OF_BM25 if options[name] is not None}
-        asked: dict[str, Any] = {name: None if value == "none" else value for name, value in given.items()}
-        return lexical.BM25[BM25[options["retriever"]]]._replace(**asked), "bm25"
+        return lexical.BM25[options["retriever"]]._replace(**given), "bm25"
     from treceval_py.retrieval.indexing import IndexSettings
 
     index = None
     if options["index"] is not None:
-        index = IndexSettings(
-            factory=options["index"],
-            similarity=options["similarity"],
-            parameters=options["search_parameters"],
-            training=options["training"] or 0,
-        )
+        index = IndexSettings(options["index"], options["similarity"])
     if isinstance(collection.corpus, Embedded) and isinstance(collection.queries, Embedded):
         search = {name: options[name] for name in ("similarity", "ray")}
         retriever = Imported(collection.corpus, collection.queries, index=index, **search)

@@ -160,35 +160,33 @@ def open_collection(
     """
     if protocol not in PROTOCOLS:
         raise RunnerError(f"unknown protocol {protocol!r}", f"There are {', '.join(PROTOCOLS)}.")
-    given = Parts(corpus or "", queries or "", qrels or "")
+    given, notes = Parts(corpus or "", queries or "", qrels or ""), list[str]()
+    copies: Mapping[str, str] = {}
     if source.startswith(DATASETS) and not given.queries:
-        return _of_positives(source, given, split, protocol)
+        documents, topics, judgments, copies = _of_positives(source, given, split, protocol, notes)
+    else:
+        documents, topics, judgments = _of_parts(source, given, split, protocol, notes)
+    if judgments is not None and not any(qid in judgments for qid, _ in topics):
+        notes.append(f"No query of {topics.name} is judged in {judgments.name}: the run will not be scored.")
+        judgments = None
+    name, judged = source or f"{documents.name}, {topics.name}", None if judgments is None else judgments.name
+    return Collection(name, documents, topics, judgments, judged, tuple(notes), copies)
+
+
+def _of_parts(
+    source: str, given: Parts, split: str | None, protocol: str, notes: list[str]
+) -> tuple[PlacedTexts, PlacedTexts, Qrels | None]:
+    """Open a corpus, queries and judgments that are apart."""
     parts = _parts(source, given, named.dotted(split or ""))
     if split is not None and not parts.chosen and not named.has_splits(parts.queries):
         raise named.no_splits(source or parts.queries)
     documents, topics = open_texts(parts.corpus, "document"), open_texts(parts.queries, "query", split)
     judgments = read_qrels(parts.qrels) if parts.qrels else None
-    notes = list[str]()
     if judgments is not None and parts.judged_only:
         topics = _judged(topics, judgments, notes)
     if protocol == "truncated":
-        documents, topics, judgments = _truncated(documents, topics, judgments, source, notes)
-    return _collection(source or f"{documents.name}, {topics.name}", documents, topics, judgments, notes)
-
-
-def _collection(
-    name: str,
-    corpus: PlacedTexts,
-    queries: PlacedTexts,
-    qrels: Qrels | None,
-    notes: list[str],
-    copies: Mapping[str, str] = {},
-) -> Collection:
-    """Combine the parts; omit judgments of other queries."""
-    if qrels is not None and not any(qid in qrels for qid, _ in queries):
-        notes.append(f"No query of {queries.name} is judged in {qrels.name}: the run will not be scored.")
-        qrels = None
-    return Collection(name, corpus, queries, qrels, None if qrels is None else qrels.name, tuple(notes), copies)
+        return _truncated(documents, topics, judgments, source, notes)
+    return documents, topics, judgments
 
 
 def _parts(source: str, given: Parts, split: str) -> Parts:
@@ -260,11 +258,12 @@ def _none(folder: str, splits: Mapping[str, str], kind: str, split: str) -> NoRe
 # Queries and their positives.
 
 
-def _of_positives(source: str, given: Parts, split: str | None, protocol: str) -> Collection:
-    """Open a data set of queries and positives."""
+def _of_positives(
+    source: str, given: Parts, split: str | None, protocol: str, notes: list[str]
+) -> tuple[PlacedTexts, PlacedTexts, Qrels | None, Mapping[str, str]]:
+    """Open a data set of queries and positives; return the copies of relevant texts, too."""
     data = named.dataset(source, split, "query")
     queries: PlacedTexts = named.columns(data, source, "query")
-    notes = list[str]()
     if protocol == "truncated":
         if given.corpus:
             conflict = "the truncated protocol makes its corpus from the positives, and another one is given"
@@ -282,9 +281,8 @@ def _of_positives(source: str, given: Parts, split: str | None, protocol: str) -
             raise InputError(missing, "Name it, or use the truncated protocol.", file=source)
         corpus = open_texts(given.corpus or f"{DATASETS}{known}", "document")
     if given.qrels:
-        return _collection(source, corpus, queries, read_qrels(given.qrels), notes)
-    qrels, copies = _relevant(data, queries, corpus, source, notes)
-    return _collection(source, corpus, queries, qrels, notes, copies)
+        return corpus, queries, read_qrels(given.qrels), {}
+    return corpus, queries, *_relevant(data, queries, corpus, source, notes)
 
 
 def _positives(data: Any, name: str) -> Iterator[list[str]]:

@@ -9,11 +9,10 @@ the vectors alone: by descending score, equal scores by ascending position. This
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
-from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from treceval_py._types import FloatArray, FloatArray32, IntArray
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.hub import INSTALL
 from treceval_py.retrieval.pool import Actors, Advance, Places, Task
-from treceval_py.retrieval.vectors import Vectors, block_rows
+from treceval_py.retrieval.vectors import ArrayVectors, Vectors, block_rows
 
 SIMILARITIES = ("inner-product", "cosine", "l2")
 """The similarities of two vectors."""
@@ -44,6 +43,12 @@ PAIRS = 1 << 20
 
 LONGEST_SQUARE = 1e36
 """Largest squared length of a vector; above it, scores could be infinite."""
+
+LOW = (1 << 32) - 1
+"""The lower half of a key."""
+
+NOTHING = 0x7F800000 << 32 | LOW
+"""The key of no hit: a score of minus infinity, and the position -1."""
 
 GPU_MOST = 2048
 """Most neighbours that Faiss finds on a GPU."""
@@ -96,16 +101,17 @@ def search(
         The similarity is unknown, k is below 1, the dimensions differ, or a vector or query holds a value that is not
         finite, or is longer than 1e18. Or faiss is not installed.
     """
-    faiss = load_faiss()
     queries = prepared_queries(queries, vectors.dimensions, k, similarity)
+    finder = _Finder(vectors.dimensions, similarity == "l2")
     starts = range(0, max(len(queries), 1), BATCH)
-    batches = [_Batch(faiss, queries[start : start + BATCH], k, similarity == "l2") for start in starts]
+    batches = [_Batch(finder, queries[start : start + BATCH], k) for start in starts]
     for first, block, longest in prepared_blocks(vectors, similarity):
         with fast_batches():
+            finder.take(block)
             for batch in batches:
                 batch.add(first, block, longest)
         advance(len(block))
-    return Found(*map(np.concatenate, zip(*(batch.found() for batch in batches), strict=True)))
+    return _hits(np.concatenate([batch.best for batch in batches]))
 
 
 def merge(parts: Sequence[Found], k: int) -> Found:
@@ -145,8 +151,30 @@ def best_first(scores: FloatArray32, positions: IntArray, k: int) -> Found:
     Found
         The best.
     """
-    order = np.lexsort((positions, -scores), axis=1)[:, :k]
-    return Found(np.take_along_axis(scores, order, axis=1), np.take_along_axis(positions, order, axis=1))
+    return _hits(np.sort(_keys(scores, positions))[:, :k])
+
+
+def _keys(scores: FloatArray32, positions: IntArray) -> IntArray:
+    """Return whole numbers that are in the order of hits: by descending score, equal scores by ascending position.
+
+    The upper half is the score, the lower half the position, which is less than 2 ** 32 - 1; all of it is set where
+    there is nothing.
+    """
+    bits = (scores + np.float32(0.0)).view(np.int32)  # zero has one sign
+    keys: IntArray = ~_ordered(bits).astype(np.int64) << 32 | positions & LOW
+    return keys
+
+
+def _hits(keys: IntArray) -> Found:
+    """Return the hits of sorted keys."""
+    positions = keys & LOW
+    scores = _ordered(~(keys >> 32).astype(np.int32)).view(np.float32)
+    return Found(scores, np.where(positions == LOW, -1, positions))
+
+
+def _ordered(bits: Any) -> Any:
+    """Return whole numbers in the order of the float32 numbers that have these bits, or the bits of such numbers."""
+    return bits ^ (bits >> 31 & 0x7FFFFFFF)
 
 
 def load_faiss() -> Any:
@@ -162,6 +190,15 @@ def load_faiss() -> Any:
     except ImportError:
         raise RunnerError("searching needs the package faiss, which is not installed", INSTALL) from None
     return faiss
+
+
+def has_gpus(faiss: Any) -> bool:
+    """Return whether faiss has GPUs; they get back the memory that torch keeps of a model that encoded before."""
+    if faiss.get_num_gpus() < 1 or not hasattr(faiss, "StandardGpuResources"):
+        return False
+    if torch := sys.modules.get("torch"):
+        torch.cuda.empty_cache()
+    return True
 
 
 def check_similarity(similarity: str) -> None:
@@ -264,7 +301,7 @@ def prepared_blocks(vectors: Vectors, similarity: str) -> Iterator[tuple[int, Fl
         yield (first, _normalised(faiss, block), 1.001) if similarity == "cosine" else (first, block, longest)
 
 
-def _lengths(faiss: Any, vectors: FloatArray32, what: str, first: int) -> FloatArray:
+def _lengths(faiss: Any, vectors: FloatArray32, kind: str, first: int) -> FloatArray:
     """Return the lengths (n,) of vectors, and refuse those without a length.
 
     Faiss would silently never return a vector with a value that is not a number.
@@ -273,54 +310,66 @@ def _lengths(faiss: Any, vectors: FloatArray32, what: str, first: int) -> FloatA
     faiss.fvec_norms_L2sqr(faiss.swig_ptr(squares), faiss.swig_ptr(vectors), vectors.shape[1], len(vectors))
     bad = np.flatnonzero(~(squares <= LONGEST_SQUARE))
     if len(bad):
-        name = f"the {what} at position {first + bad[0]} (from 0)"
+        name = f"the {kind} at position {first + bad[0]} (from 0)"
         if np.isfinite(vectors[bad[0]]).all():
             raise RunnerError(f"{name} is longer than 1e18", "Normalise the vectors.")
         raise RunnerError(f"{name} holds a value that is not finite", "Encode it again.")
     return np.sqrt(squares.astype(np.float64))
 
 
-class _Batch:
-    """Some queries and the best vectors so far."""
+class _Finder:
+    """Finds candidates in a block with matrix products: on a GPU, where a block is copied once, if Faiss has one."""
 
-    def __init__(self, faiss: Any, queries: FloatArray32, k: int, l2: bool) -> None:
-        self._faiss = faiss
+    def __init__(self, dimensions: int, l2: bool) -> None:
+        self.faiss = load_faiss()
+        self.l2 = l2
+        self.gpu: Any = None
+        self._block: Any = None
+        self._metric = self.faiss.METRIC_L2 if l2 else self.faiss.METRIC_INNER_PRODUCT
+        if has_gpus(self.faiss):
+            # It keeps the resources, which reserve memory when they are made.
+            self.gpu = self.faiss.GpuIndexFlat(self.faiss.StandardGpuResources(), dimensions, self._metric)
+
+    def take(self, block: FloatArray32) -> None:
+        """Take a block (n, E) in place of the one before."""
+        self._block = block
+        if self.gpu is not None:
+            self.gpu.reset()
+            self.gpu.add(block)
+
+    def nearest(self, queries: FloatArray32, width: int) -> tuple[FloatArray32, IntArray]:
+        """Return rough scores and rows of the block (b, width) that are best by them, best first."""
+        if self.gpu is not None and width <= GPU_MOST:
+            scores, rows = self.gpu.search(queries, width)
+        else:
+            scores, rows = self.faiss.knn(queries, self._block, width, metric=self._metric)
+        return -scores if self.l2 else scores, rows
+
+
+class _Batch:
+    """Some queries and their best vectors so far: keys (b, k), best first."""
+
+    def __init__(self, finder: _Finder, queries: FloatArray32, k: int) -> None:
+        self._finder = finder
         self._queries = queries
-        self._lengths = _lengths(faiss, queries, "query", 0)
-        self._k = k
-        self._l2 = l2
-        self._on_gpu = faiss.get_num_gpus() > 0 and hasattr(faiss, "StandardGpuResources")
-        # Heaps whose first element is the worst: the lowest score, and of equal ones the lowest id. So that this is the
-        # last position, ids are -2 - position; -1 stays what faiss takes for nothing.
-        self._heaps = faiss.ResultHeap(len(queries), k, keep_max=True)
+        self._lengths = _lengths(finder.faiss, queries, "query", 0)
+        self.best = np.full((len(queries), k), NOTHING)
         self._seen = 0
 
     def add(self, first: int, block: FloatArray32, longest: float) -> None:
         """Search a block (n, E) whose first vector has position ``first`` and whose longest one is ``longest`` long."""
-        heaps = self._heaps
         error = self._error(longest, block.shape[1])
-        saved_scores, saved_ids = heaps.D.copy(), heaps.I.copy()
-        pending = np.arange(len(self._queries))
-        enough = min(len(block), self._k + SPARE)
+        pending, k = np.arange(len(self._queries)), self.best.shape[1]
+        enough = min(len(block), k + SPARE)
         # As if the best were spread evenly over the blocks, and half as many again.
-        width = min(enough, SPARE + 3 * self._k * len(block) // (2 * (self._seen + len(block))))
+        width = min(enough, SPARE + 3 * k * len(block) // (2 * (self._seen + len(block))))
         while len(pending):
-            unproved = [
-                self._add_candidates(part, first, block, width, error)
-                for part in np.array_split(pending, -(-len(pending) * width // (2 * PAIRS)))
-            ]
+            parts = np.array_split(pending, -(-len(pending) * width // (2 * PAIRS)))
             # There are more than their share in this block; or too many vectors are nearly as good as the last one that
             # counts, many copies of a text for instance.
-            pending = np.concatenate(unproved)
-            heaps.D[pending], heaps.I[pending] = saved_scores[pending], saved_ids[pending]
+            pending = np.concatenate([self._add_candidates(part, first, block, width, error) for part in parts])
             width = enough if width < enough else 8 * width if 16 * width < len(block) else len(block)
         self._seen += len(block)
-
-    def found(self) -> Found:
-        """Return the best, best first; nothing can be added afterwards."""
-        self._heaps.finalize()
-        positions = -2 - self._heaps.I
-        return Found(np.where(positions < 0, np.float32(-np.inf), self._heaps.D), positions)
 
     def _error(self, longest: float, dimensions: int) -> FloatArray:
         """Return the largest error (Q,) of a matrix product relative to the score of the same pair.
@@ -335,8 +384,8 @@ class _Batch:
         .. [1] N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM, 2002, section 3.1.
         """
         roundings = (dimensions + 8) * 2.0**-24
-        gamma = roundings / (1 - roundings) + (2.0**-10 if self._on_gpu else 0.0)
-        scale = (self._lengths + longest) ** 2 if self._l2 else self._lengths * longest
+        gamma = roundings / (1 - roundings) + (2.0**-10 if self._finder.gpu is not None else 0.0)
+        scale = (self._lengths + longest) ** 2 if self._finder.l2 else self._lengths * longest
         error: FloatArray = 2 * gamma * scale
         return error
 
@@ -344,58 +393,28 @@ class _Batch:
         self, rows: IntArray, first: int, block: FloatArray32, width: int, error: FloatArray
     ) -> IntArray:
         """Add the best of the ``width`` candidates of the queries ``rows``; return those that may have more."""
-        worst = self._heaps.D[rows, 0].astype(np.float64)
-        if width == len(block):
-            row, position = (axis.ravel() for axis in np.indices((len(rows), width)))
-            self._offer(rows, row, position, first, block)
-            return rows[:0]
-        rough, columns = self._nearest(self._queries[rows], block, width)
-        row, column = np.nonzero(rough >= (worst - error[rows])[:, None])  # compared as float64
-        # In the order of positions: of equal scores a heap keeps those that come first.
-        row, position = np.divmod(np.sort(row * len(block) + columns[row, column]), len(block))
-        self._offer(rows, row, position, first, block)
-        unproved: IntArray = rows[rough[:, -1] + error[rows] >= self._heaps.D[rows, 0]]
+        rough, columns = self._finder.nearest(self._queries[rows], width)
+        worst = _hits(self.best[rows, -1]).scores - error[rows]  # in float64
+        row, column = np.nonzero(rough >= worst[:, None])
+        position = columns[row, column]
+        candidates = np.full(columns.shape, NOTHING)
+        candidates[row, column] = _keys(self._scores(rows[row], position, block), first + position)
+        best = np.sort(np.concatenate([self.best[rows], candidates], axis=1))[:, : self.best.shape[1]]
+        last = _hits(best[:, -1]).scores
+        proved = (rough[:, -1] + error[rows] < last) | (width == len(block))
+        self.best[rows[proved]] = best[proved]
+        unproved: IntArray = rows[~proved]
         return unproved
-
-    def _nearest(self, queries: FloatArray32, block: FloatArray32, width: int) -> tuple[FloatArray32, IntArray]:
-        """Return rough scores and rows of the block (b, width) that are best by them, best first."""
-        faiss = self._faiss
-        metric = faiss.METRIC_L2 if self._l2 else faiss.METRIC_INNER_PRODUCT
-        if self._on_gpu and width <= GPU_MOST:
-            scores, columns = faiss.knn_gpu(faiss.StandardGpuResources(), queries, block, width, metric=metric)
-        else:
-            scores, columns = faiss.knn(queries, block, width, metric=metric)
-        return -scores if self._l2 else scores, columns
-
-    def _offer(self, rows: IntArray, row: IntArray, position: IntArray, first: int, block: FloatArray32) -> None:
-        """Score pairs of ``queries[rows[row]]`` and ``block[position]``, in the order of both, and add the better."""
-        scores = self._scores(rows[row], position, block)
-        better = np.flatnonzero(scores > self._heaps.D[rows[row], 0])
-        if not len(better):
-            return
-        row, position, scores = row[better], position[better], scores[better]
-        counts = np.bincount(row, minlength=len(rows))
-        slot = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-        shape = len(rows), int(counts.max())
-        table = np.full(shape, -np.inf, dtype=np.float32)
-        ids = np.full(shape, -1, dtype=np.int64)
-        table[row, slot] = scores
-        ids[row, slot] = -2 - (first + position)
-        self._heaps.add_result_subset(rows, table, ids)
 
     def _scores(self, query: IntArray, position: IntArray, block: FloatArray32) -> FloatArray32:
         """Return the scores (n,) of pairs, each computed by itself."""
-        faiss = self._faiss
+        faiss, l2 = self._finder.faiss, self._finder.l2
         scores = np.empty(len(query), dtype=np.float32)
-        routine = faiss.pairwise_indexed_L2sqr if self._l2 else faiss.pairwise_indexed_inner_product
+        routine = faiss.pairwise_indexed_L2sqr if l2 else faiss.pairwise_indexed_inner_product
         query, position = (np.ascontiguousarray(column, dtype=np.int64) for column in (query, position))
         pointers = (faiss.swig_ptr(array) for array in (self._queries, query, block, position, scores))
         routine(block.shape[1], len(query), *pointers)
-        # From zero, so that equal vectors have the score 0 and not -0.
-        return np.float32(0.0) - scores if self._l2 else scores
-
-
-# On a cluster
+        return -scores if l2 else scores
 
 
 def search_with_ray(
@@ -406,7 +425,7 @@ def search_with_ray(
     Parameters
     ----------
     vectors : Vectors
-        The D vectors to search in; this process reads them, a few blocks ahead, and again if a node dies.
+        The D vectors to search in; this process reads them, a few blocks ahead.
     queries : (Q, E) float32 array
         The vectors of the queries.
     k : int
@@ -426,66 +445,34 @@ def search_with_ray(
     RunnerError
         As of `search`; or there is no cluster, or no node of it is left.
     """
-    load_faiss()
     prepared_queries(queries, vectors.dimensions, k, similarity)
-    shape = (len(queries), k)
-    best = Found(np.full(shape, -np.inf, dtype=np.float32), np.full(shape, -1, dtype=np.int64))
-    rows = block_rows(vectors.dimensions)
-    numbers = range(-(-vectors.count // rows))
-
-    def blocks(wanted: Collection[int]) -> Iterator[Task]:
-        for number, (first, block) in enumerate(vectors.blocks(rows)):
-            if number in wanted:  # copies, as the next block overwrites it
-                yield Task(number, (number, first, block.copy()), len(block))
-
-    searched = dict.fromkeys(numbers, 0)
-    with closing(Places(Actors(partial(_Searcher, vectors.count, queries, k, similarity), gpus=False))) as pool:
-        for done in pool.run(blocks(numbers), advance, blocks):
-            for number in done.result[0]:
-                searched[number] += 1
-            best = merge([best, done.result[1]], k)
-    if set(searched.values()) - {1}:
-        raise RunnerError("some blocks of vectors were not searched exactly once", "Repeat the command.")
+    best, searched = _hits(np.full((len(queries), k), NOTHING)), 0
+    # Copies, as the next block overwrites it.
+    blocks = enumerate((first, block.copy()) for first, block in vectors.blocks(block_rows(vectors.dimensions)))
+    tasks = (Task(number, content, len(content[1])) for number, content in blocks)
+    with closing(Places(Actors(partial(_Searcher, queries, k, similarity), gpus=False))) as pool:
+        for task, hits, _ in pool.run(tasks, advance):
+            # Hits are best first, so few columns are left to merge when many blocks have been searched.
+            width = int((hits.scores >= best.scores[:, -1:]).sum(axis=1).max(initial=0))
+            best = merge([best, Found(hits.scores[:, :width], hits.positions[:, :width])], k)
+            searched += task.size
+    if searched != vectors.count:
+        raise RunnerError(f"{searched:,} of {vectors.count:,} vectors were searched", "Repeat the command.")
     return best
 
 
 class _Searcher:
-    """Searches the blocks that come, on a node, and keeps the hits: `Worker`; its search takes it for `Vectors`."""
+    """Searches blocks, on a node: see `pool.Worker`."""
 
     notes: tuple[str, ...] = ()
 
-    def __init__(self, count: int, queries: FloatArray32, k: int, similarity: str, _: str) -> None:
+    def __init__(self, queries: FloatArray32, k: int, similarity: str, _: str) -> None:
         self.by: dict[str, object] = {}
-        self.count, self.dimensions = count, queries.shape[1]
-        self._sought = queries, k, similarity
-        self._thread = ThreadPoolExecutor(1)
-        self._numbers: list[int] = []
-        self._hits: list[Future[Found]] = []
-        self._blocks: SimpleQueue[Any] = SimpleQueue()
-        self._searched: SimpleQueue[Any] = SimpleQueue()
+        self._search = partial(search, queries=queries, k=k, similarity=similarity)
 
-    def prepare(self, content: Any) -> Any:
-        return content
+    def prepare(self, content: tuple[int, FloatArray32]) -> ArrayVectors:
+        first, block = content
+        return ArrayVectors(block, first)
 
-    def work(self, content: tuple[int, int, FloatArray32], _: Advance) -> None:
-        number, *block = content
-        if not self._numbers or number < self._numbers[-1]:  # a search takes blocks in order, and this one comes again
-            if self._hits:
-                self._blocks.put(None)
-            self._blocks, self._searched = SimpleQueue(), SimpleQueue()
-            self._hits.append(self._thread.submit(search, self, *self._sought, self._searched.put))
-            self._hits[-1].add_done_callback(self._searched.put)
-        self._blocks.put(block)
-        self._searched.get()
-        if self._hits[-1].done():
-            self._hits[-1].result()  # raises its error
-        self._numbers.append(number)
-
-    def blocks(self, _: int) -> Iterator[tuple[int, FloatArray32]]:
-        yield from iter(self._blocks.get, None)
-
-    def give_back(self) -> tuple[list[int], Found]:
-        self._blocks.put(None)
-        given = self._numbers, merge([hits.result() for hits in self._hits], self._sought[1])
-        self._numbers, self._hits = [], []
-        return given
+    def work(self, prepared: ArrayVectors, _: Advance) -> Found:
+        return self._search(prepared)

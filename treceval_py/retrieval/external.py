@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.indexing import IndexSettings
 from treceval_py.retrieval.shards import finished_store
-from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, block_rows
+from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, block_rows, chained
 
 ID_COLUMNS = ("id", "_id", "docid", "doc_id", "qid", "query_id")
 """Possible names of the column of ids in a Parquet file; the first that exists counts."""
@@ -202,9 +201,7 @@ def read_vectors(path: str, kind: Kind = "document") -> Embedded:
         if part.dimensions != dimensions:
             mismatch = f"vectors have {part.dimensions} dimensions, and those before them {dimensions}"
             raise RunnerError(mismatch, "Give vectors of one model.", file=file)
-    count = sum(part.count for part in vectors)
-    together = StreamedVectors(count, dimensions, lambda: chain(*(part.portions() for part in vectors)))
-    return Embedded(path, kind, Ids.concatenate(ids), together)
+    return Embedded(path, kind, Ids.concatenate(ids), chained(vectors, dimensions))
 
 
 def _files(path: str) -> list[str]:
@@ -223,10 +220,9 @@ def _part(path: str) -> tuple[Ids, StreamedVectors]:
     """Look at a file of vectors."""
     if path.endswith(".parquet"):
         return _of_parquet(path)
-    if path.endswith(".npy"):
-        vectors = FileVectors(path, CHECK)
-        return _lines(path.removesuffix(".npy") + ".ids"), vectors
-    return _of_index(path)
+    vectors = FileVectors(path, CHECK) if path.endswith(".npy") else _of_index(path)
+    beside = os.path.join(os.path.dirname(path), "docid")
+    return _lines(path.removesuffix(".npy") + ".ids" if path.endswith(".npy") else beside), vectors
 
 
 def _lines(path: str) -> Ids:
@@ -239,7 +235,7 @@ def _lines(path: str) -> Ids:
         raise RunnerError(unreadable, "Put a file with an id a line there.", file=path) from None
 
 
-def _of_index(path: str) -> tuple[Ids, StreamedVectors]:
+def _of_index(path: str) -> StreamedVectors:
     """Look at a Faiss index that keeps the vectors as they were added."""
     from treceval_py.retrieval.exact import load_faiss
 
@@ -254,12 +250,9 @@ def _of_index(path: str) -> tuple[Ids, StreamedVectors]:
     if not isinstance(faiss.downcast_index(getattr(index, "storage", index)), faiss.IndexFlat):
         unsupported = f"this Faiss index ({type(index).__name__}) does not keep the vectors as they were"
         raise RunnerError(unsupported, "Give a flat one, or .npy with .ids.", file=path)
-
-    def portions() -> Iterator[AnyArray]:
-        for start in range(0, index.ntotal, ROWS):
-            yield index.reconstruct_n(start, min(ROWS, index.ntotal - start))
-
-    return _lines(os.path.join(os.path.dirname(path), "docid")), StreamedVectors(index.ntotal, index.d, portions)
+    starts = range(0, index.ntotal, ROWS)
+    portions = lambda: (index.reconstruct_n(start, min(ROWS, index.ntotal - start)) for start in starts)  # noqa: E731
+    return StreamedVectors(index.ntotal, index.d, portions)
 
 
 def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
@@ -267,36 +260,33 @@ def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
     import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
     from pyarrow import compute, parquet
 
-    with _damage(path), parquet.ParquetFile(path) as file:
-        names, count = file.schema_arrow.names, file.metadata.num_rows
-    id_column, vector_column = _column(path, names, ID_COLUMNS), _column(path, names, VECTOR_COLUMNS)
-
-    def batches(column: str) -> Iterator[Any]:
+    def batches(names: Sequence[str]) -> Iterator[Any]:
+        """Yield a column, a part at a time: the first of these names that there is."""
         with _damage(path), parquet.ParquetFile(path) as file:
+            there = file.schema_arrow.names
+            column = next((name for name in names if name in there), None)
+            if column is None:
+                missing = f"there is no column '{names[0]}' (there are {', '.join(there)})"
+                raise RunnerError(missing, f"It may also be called {', '.join(names[1:])}.", file=path)
             for batch in file.iter_batches(ROWS, columns=[column]):
                 if batch.column(0).null_count:
                     raise RunnerError(f"a value of column '{column}' is missing", CHECK, file=path)
                 yield batch.column(0)
 
-    first = next(batches(vector_column), None)
-    if (
-        first is None
-        or not hasattr(first, "flatten")
-        or not pa.types.is_floating(getattr(first.type, "value_type", pa.null()))
-    ):
-        not_vectors = f"column '{vector_column}' has no lists of floating-point numbers"
-        raise RunnerError(not_vectors, CHECK, file=path)
+    with _damage(path):
+        ids = [_id(cell, path) for cells in batches(ID_COLUMNS) for cell in cells.to_pylist()]
+    first = next(batches(VECTOR_COLUMNS), pa.array([[]], pa.list_(pa.float32())))
+    if not (hasattr(first, "flatten") and pa.types.is_floating(getattr(first.type, "value_type", pa.null()))):
+        raise RunnerError("its vectors are not lists of floating-point numbers", CHECK, file=path)
     dimensions = len(first[0])
 
     def portions() -> Iterator[AnyArray]:
-        for lists in batches(vector_column):
+        for lists in batches(VECTOR_COLUMNS):
             if not compute.all(compute.equal(compute.list_value_length(lists), dimensions)).as_py():
                 raise RunnerError(f"not all vectors have {dimensions} dimensions, as the first has", CHECK, file=path)
             yield lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, dimensions)
 
-    with _damage(path):
-        ids = [_id(cell, path) for column in batches(id_column) for cell in column.to_pylist()]
-    return Ids.from_bytes(ids), StreamedVectors(count, dimensions, portions)
+    return Ids.from_bytes(ids), StreamedVectors(len(ids), dimensions, portions)
 
 
 @contextmanager
@@ -318,10 +308,3 @@ def _id(value: object, path: str) -> bytes:
         wrong_type = f"the id {value!r} is neither text nor a whole number"
         raise RunnerError(wrong_type, "Write ids as text.", file=path)
     return encode(str(value))
-
-
-def _column(path: str, names: Sequence[str], wanted: Sequence[str]) -> str:
-    if columns := [name for name in wanted if name in names]:
-        return columns[0]
-    missing = f"there is no column '{wanted[0]}' (there are {', '.join(names)})"
-    raise RunnerError(missing, f"It may also be called {', '.join(wanted[1:])}.", file=path)

@@ -1,7 +1,7 @@
 """Faiss indexes: checked before hours are spent, built a block at a time, saved whole or not at all, searched.
 
-Any factory string of Faiss can be used. Those made of the common parts (Flat, SQ, PQ, IVF, HNSW, after PCA or OPQ) are
-checked before anything is encoded, and their size is known; what others need, Faiss says when it builds them.
+Any factory string of Faiss can be used. What cannot work is refused before anything is encoded: Faiss itself refuses
+what it cannot make; what it makes and then cannot build, or what kills the process, is refused here.
 
 For lists of a thousand documents exact search is the sound default: indexes that look at a part of the vectors miss
 many of them unless their parameters make them search a large part.
@@ -10,10 +10,10 @@ many of them unless their parameters make them search a large part.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,60 +34,35 @@ OPQ_CENTROIDS = 256
 SAMPLE_LEAST = 10_000
 """Training vectors for parts without centroids."""
 
-LINKS = 32
-"""Links of HNSW unless they are given."""
 
-_FACTORY = re.compile(
-    r"(?:PCAW?R?(?P<pca>\d+),|OPQ(?P<opq>\d+)(?:_(?P<to>\d+))?,)?"
-    r"(?:IVF(?P<lists>\d+)(?P<scale>[kM])?(?:_HNSW(?P<coarse>\d*))?,|HNSW(?P<links>\d*)(?:[,_]|$))?"
-    r"(?P<code>Flat|SQ(?P<bits>4|6|8|fp16|bf16)|PQ(?P<parts>\d+)(?:x(?P<each>\d+))?(?:fs)?)?"
-)
-"""The factories whose needs are known before they are built."""
-
-
-class IndexSettings(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
     """An index to build, and how to search it.
 
     Attributes
     ----------
-    factory : str
-        What ``faiss.index_factory`` takes, such as ``"IVF4096,SQ8"``.
+    index : str
+        What ``faiss.index_factory`` takes, and parameters of the search after a colon: ``"IVF4096,SQ8"``,
+        ``"IVF4096_HNSW32,Flat:nprobe=64,quantizer_efSearch=128"``. Without parameters those of Faiss hold.
     similarity : str
         ``inner-product``, ``cosine`` or ``l2``.
-    parameters : str
-        How to search, such as ``"nprobe=16,quantizer_efSearch=64"``; empty for Faiss's defaults.
-    training : int
-        How many vectors train the index; 0 for as many as it needs.
     """
 
-    factory: str
+    index: str
     similarity: str
-    parameters: str = ""
-    training: int = 0
+
+    @property
+    def factory(self) -> str:
+        """Return what Faiss makes the index from; the parameters change nothing of what is built."""
+        return self.index.partition(":")[0]
+
+    @property
+    def parameters(self) -> str:
+        """Return the parameters of the search."""
+        return self.index.partition(":")[2]
 
 
-class Plan(NamedTuple):
-    """The needs of a factory string for given vectors.
-
-    Attributes
-    ----------
-    trained : bool
-        Whether training is needed.
-    least : int
-        How many vectors training needs at least: the number of centroids.
-    advised : int
-        How many vectors Faiss advises, 39 for each centroid.
-    bytes : int or None
-        About how large the index gets, in memory and on disk; None if its parts are not among the common ones.
-    """
-
-    trained: bool
-    least: int
-    advised: int
-    bytes: int | None
-
-
-def check(settings: IndexSettings, dimensions: int, count: int) -> Plan:
+def check(settings: IndexSettings, dimensions: int, count: int) -> int | None:
     """Check everything of an index that can be refused without building it.
 
     Parameters
@@ -101,8 +76,8 @@ def check(settings: IndexSettings, dimensions: int, count: int) -> Plan:
 
     Returns
     -------
-    Plan
-        What it needs.
+    int or None
+        About how many bytes it has in memory and on disk; None if that is unknown for its parts.
 
     Raises
     ------
@@ -110,18 +85,12 @@ def check(settings: IndexSettings, dimensions: int, count: int) -> Plan:
         Faiss cannot make such an index for these dimensions and this similarity, has no such search parameters, or
         there are too few vectors to train it. Or Faiss is not installed.
     """
-    index = _made(settings.factory, dimensions, settings.similarity)
-    least, size = _needs(settings.factory, dimensions)
+    index, least, size = _made(settings, dimensions)
+    _set_parameters(index, settings)
     if count < least:
         too_few = f"index {settings.factory!r} needs at least {least} vectors to train it, there are {count}"
         raise RunnerError(too_few, "Use fewer centroids, or search without an index.")
-    if not index.is_trained and 0 < settings.training < least:
-        too_few = f"index {settings.factory!r} needs at least {least} vectors to train it, not {settings.training}"
-        raise RunnerError(too_few, "Train it with more, or use fewer centroids.")
-    _set_parameters(index, settings.parameters)
-    advised = ADVISED * least if least > 1 else SAMPLE_LEAST
-    needed = None if size is None else round(count * size + 4 * dimensions * least)
-    return Plan(not index.is_trained, least, advised, needed)
+    return None if size is None else round(count * size + 4 * dimensions * least)
 
 
 def build(settings: IndexSettings, vectors: Vectors, path: str, reporter: Reporter = SILENT) -> str:
@@ -156,15 +125,13 @@ def build(settings: IndexSettings, vectors: Vectors, path: str, reporter: Report
     was measured with Faiss 1.15.1 for flat, IVF, PQ, SQ and HNSW indexes with 1, 2, 4 and 8 threads. For the cosine,
     vectors are normalised here and not by the index.
     """
-    plan = check(settings, vectors.dimensions, vectors.count)
-    index = _made(settings.factory, vectors.dimensions, settings.similarity)
-    with _refusals(settings.factory), exact.fast_batches():
-        if plan.trained:
-            rows = min(settings.training or plan.advised, vectors.count)
+    check(settings, vectors.dimensions, vectors.count)
+    index, least, _ = _made(settings, vectors.dimensions)
+    rows = min(ADVISED * least if least > 1 else SAMPLE_LEAST, vectors.count)
+    with _refusals(settings), exact.fast_batches():
+        if not index.is_trained:
             reporter.begin("train the index", vectors.count, "passages")
-            sample = _sample(vectors, settings.similarity, rows, reporter.advance)
-            with _quiet() if rows < plan.advised else contextlib.nullcontext():
-                index.train(sample)
+            index.train(_sample(vectors, settings.similarity, rows, reporter.advance))
             reporter.end()
         reporter.begin("build the index", vectors.count, "passages")
         for _, block, _ in exact.prepared_blocks(vectors, settings.similarity):
@@ -177,162 +144,144 @@ def build(settings: IndexSettings, vectors: Vectors, path: str, reporter: Report
     return digest_of_file(path)
 
 
-def load(path: str) -> Any:
-    """Read an index.
+class Index:
+    """An index on disk, ready to be searched; with GPUs, a copy that is made once for all searches.
 
     Parameters
     ----------
     path : str
         The file that `build` wrote.
-
-    Returns
-    -------
-    faiss.Index
-        The index. It owns what is inside, so it must be kept as long as anything of it is used.
+    settings : IndexSettings
+        What it was built with, and the parameters of the search.
 
     Raises
     ------
     RunnerError
-        The file is missing, is cut short or holds something else; or Faiss is not installed.
+        The file is missing, is cut short or holds something else; the index has no such parameter; or Faiss is not
+        installed.
     """
+
+    def __init__(self, path: str, settings: IndexSettings) -> None:
+        faiss = exact.load_faiss()
+        try:
+            self.faiss_index = faiss.read_index(path)
+        except (RuntimeError, MemoryError):
+            damage = "this is not an index of Faiss, or it is cut short"
+            raise RunnerError(damage, "Remove it to build it again.", file=path) from None
+        _set_parameters(self.faiss_index, settings)
+        self._similarity = settings.similarity
+        part = faiss.downcast_index(self.faiss_index)
+        self._flat = part if type(part) in (faiss.IndexFlat, faiss.IndexFlatIP, faiss.IndexFlatL2) else None
+        self._on_gpus: Any = None
+        if self._flat is None and exact.has_gpus(faiss):
+            with contextlib.suppress(RuntimeError):  # not every index can be there
+                self._on_gpus = faiss.index_cpu_to_all_gpus(self.faiss_index)
+
+    def search(self, queries: FloatArray32, k: int) -> exact.Found:
+        """Find the k best vectors for each query.
+
+        Parameters
+        ----------
+        queries : (Q, E) float32 array
+            The vectors of the queries.
+        k : int
+            How many vectors to find for each.
+
+        Returns
+        -------
+        exact.Found
+            Best first, equal scores by ascending position; -1 and ``-inf`` where the index found no more. A flat index
+            finds to the bit what `exact.search` finds. With others the last digits of scores, and which of the vectors
+            that are about as good as the last one is found, may depend on the other queries and on the number of
+            threads. Distances that are estimated may be a little below zero.
+
+        Raises
+        ------
+        RunnerError
+            As of `exact.search`.
+        """
+        faiss, flat, l2 = exact.load_faiss(), self._flat, self._similarity == "l2"
+        queries = exact.prepared_queries(queries, self.faiss_index.d, k, self._similarity)
+        if flat is not None and flat.ntotal:
+            rows = faiss.rev_swig_ptr(flat.get_xb(), flat.ntotal * flat.d).reshape(flat.ntotal, flat.d)
+            return exact.search(ArrayVectors(rows), queries, k, "l2" if l2 else "inner-product")
+        index = self._on_gpus if self._on_gpus is not None and k <= exact.GPU_MOST else self.faiss_index
+        with exact.fast_batches():
+            scores, positions = index.search(queries, k)
+        scores = np.where(positions < 0, np.float32(-np.inf), -scores if l2 else scores)
+        return exact.best_first(scores, positions, k)
+
+
+def _made(settings: IndexSettings, dimensions: int) -> tuple[Any, int, float | None]:
+    """Return an empty index, the least number of vectors that train it, and about the bytes of a vector if known."""
+    exact.check_similarity(settings.similarity)
     faiss = exact.load_faiss()
-    try:
-        return faiss.read_index(path)
-    except (RuntimeError, MemoryError):
-        damage = "this is not an index of Faiss, or it is cut short"
-        raise RunnerError(damage, "Remove it to build it again.", file=path) from None
+    metric = faiss.METRIC_L2 if settings.similarity == "l2" else faiss.METRIC_INNER_PRODUCT
+    with _refusals(settings):
+        index = faiss.index_factory(dimensions, settings.factory, metric)
+        if index.metric_type != metric:  # HNSW over PQ, for instance, and Faiss does not say so
+            raise RuntimeError(f"it does not support the similarity {settings.similarity}")
+        return index, *_needs(faiss, index)
 
 
-def search_index(index: Any, queries: FloatArray32, k: int, similarity: str, parameters: str = "") -> exact.Found:
-    """Search an index.
+def _needs(faiss: Any, index: Any) -> tuple[int, float | None]:
+    """Return the least number of training vectors, and about the bytes of a vector if they are known.
 
-    Parameters
-    ----------
-    index : faiss.Index
-        What `load` returned.
-    queries : (Q, E) float32 array
-        The vectors of the queries.
-    k : int
-        How many vectors to find for each.
-    similarity : str
-        The similarity that the index was built with.
-    parameters : str
-        As of `IndexSettings`.
-
-    Returns
-    -------
-    exact.Found
-        Best first, equal scores by ascending position; -1 and ``-inf`` where the index found no more. A flat index
-        finds to the bit what `exact.search` finds. With others the last digits of scores, and which of the vectors
-        that are about as good as the last one is found, may depend on the other queries and on the number of threads.
-        Distances that are estimated may be a little below zero.
-
-    Raises
-    ------
-    RunnerError
-        The index has another similarity or no such parameter, or as of `exact.search`.
+    Refuse what Faiss makes, and then fails on after hours, kills the process with, or never ends.
     """
-    faiss = exact.load_faiss()
-    queries = exact.prepared_queries(queries, index.d, k, similarity)
-    if index.metric_type != _metric(similarity):
-        raise RunnerError(f"the index was not built for the similarity {similarity!r}", "Search it with its own.")
-    _set_parameters(index, parameters)
     part = faiss.downcast_index(index)
-    if type(part) in (faiss.IndexFlat, faiss.IndexFlatIP, faiss.IndexFlatL2) and part.ntotal:
-        flat = faiss.rev_swig_ptr(part.get_xb(), part.ntotal * part.d).reshape(part.ntotal, part.d)
-        return exact.search(ArrayVectors(flat), queries, k, "l2" if similarity == "l2" else "inner-product")
-    with exact.fast_batches():
-        scores, positions = (_on_gpus(faiss, index, k) or index).search(queries, k)
-    scores = np.where(positions < 0, np.float32(-np.inf), np.float32(0.0) + (-scores if similarity == "l2" else scores))
-    return exact.best_first(scores, positions, k)
-
-
-def _metric(similarity: str) -> int:
-    faiss = exact.load_faiss()
-    return int(faiss.METRIC_L2 if similarity == "l2" else faiss.METRIC_INNER_PRODUCT)
-
-
-def _made(factory: str, dimensions: int, similarity: str) -> Any:
-    """Return an empty index."""
-    exact.check_similarity(similarity)
-    with _refusals(factory):
-        index = exact.load_faiss().index_factory(dimensions, factory, _metric(similarity))
-    if index.metric_type != _metric(similarity):  # HNSW over PQ, for instance, and Faiss does not say so
-        unsupported = f"Faiss cannot make index {factory!r} for the similarity {similarity!r}"
-        raise RunnerError(unsupported, "Choose another one.")
-    return index
-
-
-def _needs(factory: str, dimensions: int) -> tuple[int, float | None]:
-    """Return the least number of training vectors and about the bytes of a vector, which are unknown for some.
-
-    Refuse what Faiss makes, and then fails on when it is built, kills the process with, or never ends.
-    """
-    match = _FACTORY.fullmatch(factory)
-    if match is None:
-        return 1, None
-    of = {name: int(value) for name, value in match.groupdict().items() if value and value.isdecimal()}
-    dimensions, least = _transformed(factory, of, dimensions)
-    for links in (match["links"], match["coarse"]):
-        if links is not None and int(links or LINKS) < 2:
-            raise RunnerError(f"index {factory!r} has too few links", "Give HNSW 2 or more.")
-    size = dimensions * {"4": 4, "6": 6, "8": 8, "fp16": 16, "bf16": 16}.get(match["bits"], 32) / 8
-    if "parts" in of:
-        bits = of.get("each", 8)
-        size, least = of["parts"] * bits / 8, max(least, 1 << bits)
-    if "lists" in of:
-        lists = of["lists"] * {"k": 1 << 10, "M": 1 << 20}.get(match["scale"], 1)
-        if not lists:
-            raise RunnerError(f"index {factory!r} has no lists", "Give their number after IVF.")
-        size, least = size + 8, max(least, lists)  # and its id
-    if match["links"] is not None:
-        links = int(match["links"] or LINKS)
-        # Twice as many on the lowest level, somewhat more above it, the level and where its links begin.
-        size += 8 * links + 4 * links / (links - 1) + 12
+    least, size = 1, getattr(part, "code_size", None)
+    if isinstance(part, faiss.IndexPreTransform):
+        least, size = _needs(faiss, part.index)
+        least = max(least, *(_least_for(faiss, part.chain.at(number)) for number in range(part.chain.size())))
+    elif isinstance(part, faiss.IndexRefine):
+        least, size = _needs(faiss, part.base_index)[0], None
+    elif isinstance(part, faiss.IndexIDMap | faiss.IndexNSG):
+        raise RuntimeError("a collection cannot be added to it in several parts")
+    elif isinstance(part, faiss.IndexHNSW):
+        least, size = _needs(faiss, part.storage)
+        ends = part.hnsw.cum_nneighbor_per_level  # the lowest level has twice as many
+        if (links := ends.at(1) // 2 if ends.size() > 1 else 0) < 2:
+            raise RuntimeError("HNSW needs 2 links or more")
+        # Somewhat more above that level, the level and where its links begin.
+        size = None if size is None else size + 8 * links + 4 * links / (links - 1) + 12
+    elif isinstance(part, faiss.IndexIVF):
+        if not part.nlist:
+            raise RuntimeError("IVF needs 1 list or more")
+        alone = part.quantizer_trains_alone == "\x01"  # the lists of IMI are pairs of its centroids
+        least = max(1 if alone else part.nlist, _needs(faiss, part.quantizer)[0])
+        size = part.code_size + 8  # and its id
+        part.cp.min_points_per_centroid = 1  # or Faiss warns of few vectors
+    if hasattr(part, "pq"):
+        least = max(least, part.pq.ksub)
+        part.pq.cp.min_points_per_centroid = 1  # or it warns for each of its parts
     return least, size
 
 
-def _transformed(factory: str, of: dict[str, int], dimensions: int) -> tuple[int, int]:
-    """Return the dimensions after PCA or OPQ, and the least number of vectors that train it."""
-    if "pca" in of:
-        if not 1 <= of["pca"] <= dimensions:
-            too_many = f"index {factory!r} would make {of['pca']} dimensions of {dimensions}"
-            raise RunnerError(too_many, f"Give PCA a number from 1 to {dimensions}.")
-        return of["pca"], of["pca"]
-    if "opq" not in of:
-        return dimensions, 1
-    dimensions = of.get("to", dimensions)
-    if not of["opq"] or not dimensions or dimensions % of["opq"]:
-        uneven = f"index {factory!r} would divide {dimensions} dimensions into {of['opq']} equal parts"
-        raise RunnerError(uneven, f"Give OPQ a divisor of {dimensions}.")
-    return dimensions, OPQ_CENTROIDS
+def _least_for(faiss: Any, transform: Any) -> int:
+    """Return the least number of training vectors of what changes the dimensions; refuse what cannot be trained."""
+    part = faiss.downcast_VectorTransform(transform)
+    if isinstance(part, faiss.PCAMatrix):
+        if not 1 <= part.d_out <= part.d_in:
+            raise RuntimeError(f"PCA makes 1 to {part.d_in} dimensions of {part.d_in}")
+        return int(part.d_out)
+    if isinstance(part, faiss.OPQMatrix):
+        if not (part.M and part.d_out and part.d_out % part.M == 0):
+            raise RuntimeError(f"OPQ cannot make {part.M} equal parts of {part.d_out} dimensions")
+        return OPQ_CENTROIDS
+    return 1
 
 
 @contextlib.contextmanager
-def _refusals(factory: str) -> Iterator[None]:
+def _refusals(settings: IndexSettings) -> Iterator[None]:
     """Turn what Faiss raises into one line, without where in its code it was found."""
     try:
         yield
-    except MemoryError:
-        raise RunnerError(f"there is not enough memory for index {factory!r}", "Choose a smaller one.") from None
-    except (RuntimeError, AssertionError) as error:
-        where = r"^Error in .*?\.(?:cpp|h):\d+: (?:Error: '[^']*' failed: (?=\S))?"
+    except (RuntimeError, AssertionError, MemoryError) as error:
+        where = r"^(?:Error in .*?\.(?:cpp|h):\d+: )?(?:Error: '[^']*' failed: (?=\S))?(?:\w+::\w+:)?"
         reason = re.sub(where, "", " ".join(str(error).split())).rstrip(". ") or type(error).__name__
-        todo = "Choose another one, such as Flat, SQ8, HNSW32 or IVF4096,SQ8."
-        raise RunnerError(f"Faiss cannot make index {factory!r}: {reason}", todo) from None
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Faiss from printing a warning for each of perhaps hundreds of clusterings that it has few vectors for."""
-    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nothing, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nothing)
+        todo = "Choose another one, such as SQ8, HNSW32:efSearch=256 or IVF4096,SQ8:nprobe=64."
+        raise RunnerError(f"Faiss cannot make index {settings.index!r}: {reason}", todo) from None
 
 
 def _sample(vectors: Vectors, similarity: str, rows: int, advance: Callable[[int], None]) -> FloatArray32:
@@ -346,25 +295,10 @@ def _sample(vectors: Vectors, similarity: str, rows: int, advance: Callable[[int
     return sample
 
 
-def _on_gpus(faiss: Any, index: Any, k: int) -> Any:
-    """Return a copy of the index on all GPUs, or None without GPUs or if they cannot search it."""
-    if faiss.get_num_gpus() < 1 or not hasattr(faiss, "index_cpu_to_all_gpus") or k > exact.GPU_MOST:
-        return None
-    with contextlib.suppress(RuntimeError):
-        return faiss.index_cpu_to_all_gpus(index)
-    return None
-
-
-def _set_parameters(index: Any, parameters: str) -> None:
+def _set_parameters(index: Any, settings: IndexSettings) -> None:
     """Set how an index searches."""
-    space = exact.load_faiss().ParameterSpace()
-    space.initialize(index)
-    names = [space.parameter_ranges.at(number).name for number in range(space.parameter_ranges.size())]
-    for setting in filter(None, map(str.strip, parameters.split(","))):
-        name, _, value = setting.partition("=")
-        if name not in names:
-            raise RunnerError(f"the index has no parameter {name!r}", f"It has {', '.join(names) or 'none'}.")
-        if not re.fullmatch(r"[1-9][0-9]{0,8}", value):
-            misuse = f"parameter {name!r} is a whole number from 1, not {value!r}"
-            raise RunnerError(misuse, f"Write it as {name}=16, for example.")
-        space.set_index_parameter(index, name, float(value))
+    if not re.fullmatch(r"(\w+=[1-9][0-9]{0,8}(,|$))*", settings.parameters):
+        misuse = f"{settings.parameters!r} are not parameters of an index, which are whole numbers from 1"
+        raise RunnerError(misuse, "Write them as IVF4096,SQ8:nprobe=64, for example.")
+    with _refusals(settings):
+        exact.load_faiss().ParameterSpace().set_index_parameters(index, settings.parameters)

@@ -498,8 +498,8 @@ def _engine(request: Request, retriever: Dense | Imported, passages: Store | Emb
         about: dict[str, Any] = {"kind": "exact", "similarity": retriever.similarity, "faiss": version_of("faiss-cpu")}
         return partial(search, vectors, similarity=retriever.similarity), about
     made: dict[str, Any] = {
-        "factory": settings.factory, "similarity": settings.similarity, "training": settings.training,
-        "embeddings": passages.content(), "faiss": version_of("faiss-cpu"),
+        "factory": settings.factory, "similarity": settings.similarity, "embeddings": passages.content(),
+        "faiss": version_of("faiss-cpu"),
     }  # fmt: skip
     folder = _folder(request, "index")
     path = os.path.join(folder, f"{key_of(made)}.faiss")
@@ -516,10 +516,10 @@ def _engine(request: Request, retriever: Dense | Imported, passages: Store | Emb
                     os.unlink(os.path.join(folder, name))
         digest = indexing.build(settings, vectors, path, watch)
         write_json(record, {**made, "sha256": digest})
-    index = indexing.load(path)
+    index = indexing.Index(path, settings)
 
     def engine(queries: Any, k: int, advance: Callable[[int], None]) -> Any:
-        hits = indexing.search_index(index, queries, k, settings.similarity, settings.parameters)
+        hits = index.search(queries, k)
         advance(vectors.count)
         return hits
 

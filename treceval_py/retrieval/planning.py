@@ -254,7 +254,7 @@ def _bytes(store: Store) -> int:
 def _search_row(dense: Dense | Imported, passages: int) -> tuple[str, int]:
     """Return what searches, and the bytes of an index."""
     if dense.index is not None:
-        needed = indexing.check(dense.index, dense.dimensions, passages).bytes
+        needed = indexing.check(dense.index, dense.dimensions, passages)
         size = "of unknown size" if needed is None else f"{_size(needed)} in memory and on disk"
         return f"{dense.index.factory}, {dense.similarity}: {size}", needed or 0
     if isinstance(dense, Dense) and dense.sparse:

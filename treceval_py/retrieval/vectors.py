@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Protocol
 from zipfile import BadZipFile
 
@@ -126,12 +127,17 @@ class ArrayVectors(StreamedVectors):
         super().__init__(*_shape(array), lambda: iter([array]), first)
 
 
+def chained(parts: Sequence[StreamedVectors], dimensions: int) -> StreamedVectors:
+    """Return the vectors of several parts in order, all of E dimensions."""
+    count = sum(part.count for part in parts)
+    return StreamedVectors(count, dimensions, lambda: chain.from_iterable(part.portions() for part in parts))
+
+
 def _shape(array: AnyArray, path: str | None = None) -> tuple[int, int]:
     """Return the shape of a table of floating-point numbers; refuse others."""
     if array.ndim != 2 or array.dtype.kind != "f":
-        actual = f"an array of shape {array.shape} and type {array.dtype}"
-        wrong_shape = f"vectors are a table of floating-point numbers, this is {actual}"
-        raise RunnerError(wrong_shape, "Give one row for each vector.", file=path)
+        wrong = f"vectors are a table of floating-point numbers, this is an array of shape {array.shape} and type "
+        raise RunnerError(f"{wrong}{array.dtype}", "Give one row for each vector.", file=path)
     return array.shape[0], array.shape[1]
 
 
@@ -206,12 +212,12 @@ class ShardVectors(StreamedVectors):
     def __init__(self, paths: Sequence[str], rows: Sequence[int], dimensions: int, dtype: str = "float32") -> None:
         files = [FileVectors(path, AGAIN) for path in paths]
         for path, file, count in zip(paths, files, rows, strict=True):
-            actual, wanted = (file.count, file.dimensions), (count, dimensions)
-            if (actual, file.dtype) != (wanted, np.dtype(dtype)):
+            shape, wanted = (file.count, file.dimensions), (count, dimensions)
+            if (shape, file.dtype) != (wanted, np.dtype(dtype)):
                 expected = f"expected an array of shape {wanted} and type {dtype}"
-                mismatch = f"{expected}, found shape {actual} and type {file.dtype}"
-                raise RunnerError(mismatch, AGAIN, file=path)
-        super().__init__(sum(rows), dimensions, lambda: (part for file in files for part in file.portions()))
+                raise RunnerError(f"{expected}, found shape {shape} and type {file.dtype}", AGAIN, file=path)
+        together = chained(files, dimensions)
+        super().__init__(together.count, dimensions, together.portions)
 
 
 AGAIN = "Remove it to encode that shard again."
@@ -237,26 +243,24 @@ class SparseVectors:
         self.dimensions = dimensions
 
     def blocks(self, rows: int) -> Iterator[tuple[int, Any]]:
-        """Yield the vectors in blocks, as `Vectors.blocks` does, each of them a CSR matrix.
+        """Yield the vectors in blocks of this many rows or more, each of them a CSR matrix and its first position.
 
         Raises
         ------
         RunnerError
             A file cannot be read.
         """
-        from scipy.sparse import csr_matrix, load_npz  # type: ignore[import-untyped,unused-ignore]
+        from scipy.sparse import load_npz  # type: ignore[import-untyped,unused-ignore]
 
-        first, waiting = 0, csr_matrix((0, self.dimensions), dtype=np.float32)
+        first, waiting = 0, list[Any]()
         for path in self._paths:
             try:
-                waiting = joined([waiting, load_npz(path)])
+                waiting.append(load_npz(path))
             except (OSError, ValueError, KeyError, BadZipFile) as error:
                 raise RunnerError(f"cannot be read: {error}", AGAIN, file=path) from None
-            while waiting.shape[0] >= rows:
-                yield first, waiting[:rows]
-                first, waiting = first + rows, waiting[rows:]
-        if waiting.shape[0]:
-            yield first, waiting
+            if (count := sum(part.shape[0] for part in waiting)) >= rows or path == self._paths[-1]:
+                yield first, joined(waiting)
+                first, waiting = first + count, []
 
 
 def joined(parts: Sequence[Any]) -> Any:
