@@ -199,12 +199,9 @@ def test_tags_lengths_and_texts_that_do_not_fit_are_refused_before_pairs_are_sco
 # Runs
 
 
-@pytest.mark.parametrize("below", ["keep", "drop"])
-def test_the_first_documents_are_ranked_by_their_scores(
-    first: Path, model: str, flag: Any, tmp_path: Path, below: str
-) -> None:
-    """The first 20 are sorted by FlagReranker's scores; the others follow as they were, or are gone."""
-    assert rerank(first, model, tmp_path / "out.txt", "--depth", "20", "--below", below).status == 0
+def test_the_first_documents_are_ranked_by_their_scores(first: Path, model: str, flag: Any, tmp_path: Path) -> None:
+    """The first 20 are sorted by FlagReranker's scores; the others follow as they were."""
+    assert rerank(first, model, tmp_path / "out.txt", "--depth", "20").status == 0
     queries, passages = texts()
     before, after = read_run(first), read_run(tmp_path / "out.txt")
     assert list(after) == list(before)
@@ -215,9 +212,8 @@ def test_the_first_documents_are_ranked_by_their_scores(
         # Other pairs share the batches, which may change the last digits.
         assert {docid: after[qid][docid] for docid in head} == pytest.approx(expected, abs=5e-6)
         lowest = min(after[qid][docid] for docid in head)
-        kept = tail if below == "keep" else []
-        assert in_order(after[qid])[len(head) :] == kept
-        assert [after[qid][docid] for docid in kept] == pytest.approx([lowest - 1 - at for at in range(len(kept))])
+        assert in_order(after[qid])[len(head) :] == tail
+        assert [after[qid][docid] for docid in tail] == pytest.approx([lowest - 1 - at for at in range(len(tail))])
 
 
 def test_a_depth_larger_than_the_run_reranks_all_of_it_as_its_record_says(
@@ -312,7 +308,7 @@ def test_where_nothing_is_found_nothing_is_reranked(model: str, tmp_path: Path) 
 
 
 def test_a_plan_counts_the_memory_of_the_reranker(model: str, tmp_path: Path) -> None:
-    given = ["--retriever", "jaccard", "--dry-run", "--set", "probe=no", "-o", str(tmp_path / "out.txt")]
+    given = ["--retriever", "jaccard", "--dry-run", "-o", str(tmp_path / "out.txt")]
     alone, both = (treceval(["retrieve", str(DATA), *given, *more]) for more in ([], ["--rerank", model]))
     assert [line.split(b"about ")[1].split()[1] for done in (alone, both) for line in done.out.splitlines()
             if line.startswith(b"memory")] == [b"KB", b"MB"]  # fmt: skip

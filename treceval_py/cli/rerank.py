@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +13,19 @@ from treceval_py.cli.options import (
     CORPUS,
     PATHS,
     QUERIES,
+    machine_options,
+    model_options,
     number,
     option,
-    running_options,
     tag_of,
     titled,
-    usual_choice,
 )
 from treceval_py.cli.printing import wrote
 from treceval_py.cli.stages import long_work
+from treceval_py.errors import RunnerError
 
 if TYPE_CHECKING:
+    from treceval_py.corpora.reporting import Reporter
     from treceval_py.retrieval.reranking import Reranker
 
 MODEL = "BAAI/bge-reranker-v2-m3"
@@ -33,18 +36,15 @@ MODEL = "BAAI/bge-reranker-v2-m3"
 @option("-o --output", "OUT", "Run to write; its extension selects compression (.gz, …).", required=True)
 @option("--corpus", "FILE", CORPUS, required=True)
 @option("--queries", "FILE", QUERIES, required=True)
-@titled("Reranking")
+@titled("Model")
+@option("--model", "NAME[@REV]", f"Reranker on huggingface.co, or a folder [{MODEL}].", default=MODEL)
 @number("--depth", "Documents per query to rerank [100].", 100, least=1)
-@usual_choice("--below", ["keep", "drop"], "Documents below the reranked ones [keep].")
-@number("--max-length", "Most tokens of query and passage [512, or the model's].", least=1)
-@titled("Running the model")
-@option("--model", "NAME", f"Reranker on huggingface.co, or a folder [{MODEL}].", default=MODEL)
-@option("--revision", "REV", "Commit, branch or tag of a hub model [main].")
-@running_options
+@model_options
 @titled("Output")
 @option("--tag", None, "Tag of the run [the model's name].")
 @option("--work", "FOLDER", "Folder for scores until OUT is complete [OUT.work].")
 @PATHS
+@machine_options
 def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> None:
     r"""Rerank the first documents of each query of RUN with a cross-encoder, and write OUT in TREC's format.
 
@@ -70,11 +70,11 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
         reranked(
             run,
             output,
-            reranker_of(options, options["model"], "", revision=options["revision"]),
+            reranker_of(options, options["model"], options["depth"], stages),
             corpus=documents,
             queries=asked,
             work=work,
-            tag=tag_of(options["model"]) if options["tag"] is None else options["tag"],
+            tag=tag_of(at_revision(options["model"])[0]) if options["tag"] is None else options["tag"],
             reporter=stages,
             command=["treceval", *sys.argv[1:]],
             paths=options["paths"],
@@ -83,16 +83,51 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
 
 
 def reranker_of(
-    options: dict[str, Any], model: str, prefix: str = "rerank_", revision: str | None = None, *, weights: bool = True
+    options: dict[str, Any], named: str, depth: int, reporter: Reporter, *, weights: bool = True
 ) -> Reranker:
-    """Return a reranker: with the options of reranking, whose names begin with a prefix, and of running a model."""
-    from treceval_py.retrieval.devices import devices_for
+    """Return a reranker by its name, with the options of running a model."""
     from treceval_py.retrieval.models import find_model
     from treceval_py.retrieval.reranking import Reranker
 
-    return Reranker(
-        model=find_model(model, revision, wanted="reranker", weights=weights),
-        devices=devices_for(options["devices"]) if options["ray"] is None else (),
-        **{name: options[f"{prefix}{name}"] for name in ("depth", "below", "max_length")},
-        **{name: options[name] for name in ("precision", "batch_size", "ray")},
-    )
+    name, revision = at_revision(named)
+    model = find_model(name, revision, wanted="reranker", weights=weights)
+    devices, precision = devices_of(options, reporter)
+    given = {key: options[key] for key in ("max_length", "batch_size", "ray", "engine")}
+    return Reranker(model, devices, depth, precision=precision, **given)
+
+
+def at_revision(named: str) -> tuple[str, str | None]:
+    """Return the name and the revision of ``NAME@REVISION``; the name of a folder may have an @ itself."""
+    name, at, revision = named.partition("@")
+    if not at or os.path.exists(named):
+        return named, None
+    if not revision:
+        raise RunnerError("there is no revision after the @", "Write NAME@REVISION, or NAME.", file=named)
+    return name, revision
+
+
+def devices_of(options: dict[str, Any], reporter: Reporter) -> tuple[list[str], str]:
+    """Return the devices that run a model, none for a cluster, which has its own; and the precision."""
+    from treceval_py.retrieval.devices import check_precision, devices_for
+
+    devices = devices_for(options["devices"]) if options["ray"] is None else []
+    precision = str(options["precision"])
+    if precision == "auto":
+        precision = "bf16" if devices and set(map(_computes_with_bf16, devices)) == {True} else "fp32"
+        change = "; scores have fewer digits than with fp32, so some documents change places" * (precision == "bf16")
+        reporter.note(f"--precision auto took {precision}{change}.")
+        options["precision"] = precision  # once, for the model and the reranker
+    for device in devices:
+        check_precision(precision, device)
+    return devices, precision
+
+
+def _computes_with_bf16(device: str) -> bool:
+    """Return whether a device is a GPU that computes with bf16."""
+    from treceval_py.retrieval.devices import check_precision
+
+    try:
+        check_precision("bf16", device)
+    except RunnerError:
+        return False
+    return device.startswith("cuda")

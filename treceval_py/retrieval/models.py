@@ -436,8 +436,8 @@ def _pooling_for(model: Model, asked: tuple[str | None, str], by_card: tuple[str
         raise RunnerError(conflict, todo, file=model.name)
     chosen = _first((own, "1_Pooling/config.json"), asked, by_card, ("", DEFAULT))
     if not chosen[0]:
-        known = f"{', ='.join(POOLINGS[:-1])} or ={POOLINGS[-1]}"
-        unknown = f"--set pooling={known} must be given, as the model does not say"
+        known = f"{', '.join(POOLINGS[:-1])} or {POOLINGS[-1]}"
+        unknown = f"--pooling {known} must be given, as the model does not say"
         raise RunnerError(unknown, "Its authors' description does; the wrong one ranks badly.", file=model.name)
     return chosen
 

@@ -71,6 +71,8 @@ class Reranker(NamedTuple):
         Pairs scored at once; by default a number that suits each device.
     ray : str, optional
         The address of a Ray cluster to score on.
+    engine : str, optional
+        The package that runs the model: ``flagembedding`` or ``sentence-transformers``. Default: what suits the model.
     """
 
     model: Model
@@ -81,6 +83,7 @@ class Reranker(NamedTuple):
     max_length: int | None = None
     batch_size: int | None = None
     ray: str | None = None
+    engine: str | None = None
 
     @property
     def length(self) -> int:
