@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,12 +145,13 @@ class Store:
         return self
 
     def _find(self) -> Manifest | None:
-        """Read the usable shards; return the manifest if it has any."""
+        """Do the same as `find`; return the manifest if it has shards."""
         manifest = read_manifest(self.folder)
+        left = sorted(name for name in _names_in(self.folder) if name.endswith((".npy", ".npz")))
+        if manifest is None and left:
+            missing = f"there are shards ({left[0]}, …) but no {MANIFEST}"
+            raise RunnerError(missing, _again(self.folder), file=self.folder)
         if manifest is None or not manifest.shards:  # nothing was made, so nothing can be lost
-            if manifest is None and (left := sorted(filter(_holds_vectors, _names_in(self.folder)))):
-                missing = f"there are shards ({left[0]}, …) but no {MANIFEST}"
-                raise RunnerError(missing, _again(self.folder), file=self.folder)
             return None
         before, now, path = deciding(manifest.made), deciding(self.made), os.path.join(self.folder, MANIFEST)
         if differing := [key for key in {**before, **now} if before.get(key) != now.get(key)]:
@@ -231,11 +233,10 @@ class Store:
         Raises
         ------
         RunnerError
-            The texts differ from those surveyed, there is not one vector for each, or one cannot be stored.
+            There is not one vector for each text, or one cannot be stored.
         OutputError
             The files cannot be written.
         """
-        _check_chunk(chunk, self.survey)
         expected = (len(chunk.ids), self.dimensions)
         if vectors.shape != expected:
             mismatch = f"chunk {chunk.number} has {len(chunk.ids)} texts and vectors of shape {vectors.shape}"
@@ -408,22 +409,10 @@ def as_surveyed(texts: Texts, survey: Survey) -> Iterator[Chunk]:
     RunnerError
         The texts changed since then.
     """
-    count = 0
-    for chunk in chunks(texts, survey.shard_size):
-        _check_chunk(chunk, survey)
+    for chunk, expected in zip_longest(chunks(texts, survey.shard_size), survey.hashes):
+        if chunk is None or chunk.sha256 != expected:
+            raise RunnerError("the texts changed while they were read", "Start again.", file=survey.name)
         yield chunk
-        count += 1
-    if count != survey.chunk_count:
-        raise _changed(survey)
-
-
-def _check_chunk(chunk: Chunk, survey: Survey) -> None:
-    if survey.hashes[chunk.number : chunk.number + 1] != (chunk.sha256,):
-        raise _changed(survey)
-
-
-def _changed(survey: Survey) -> RunnerError:
-    return RunnerError("the texts changed while they were read", "Start again.", file=survey.name)
 
 
 locked = partial(target.locked, kind=RunnerError, other="--work folder")
@@ -447,10 +436,6 @@ def _name(digest: str) -> str:
 
 def _suffix(storage: str) -> str:
     return ".npz" if storage == "sparse" else ".npy"
-
-
-def _holds_vectors(name: str) -> bool:
-    return name.endswith((".npy", ".npz"))
 
 
 def _names_in(folder: str) -> Sequence[str]:
