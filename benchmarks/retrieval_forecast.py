@@ -59,7 +59,7 @@ class Setting(NamedTuple):
 SETTINGS = {
     "encoding": Setting(2_000, 100, 1, Architecture(384, 6, 12)),
     "long": Setting(400, 100, 7, Architecture(384, 6, 12), ("--batch-size", "8", "--precision", "bf16")),
-    "search": Setting(40_000, 8_000, 1, Architecture(128, 1, 2), ("--set", "passage-max-length=16")),
+    "search": Setting(40_000, 8_000, 1, Architecture(128, 1, 2), ("--max-length", "16")),
     "words": Setting(100_000, 1_000, 1, None, ("--retriever", "bm25")),
 }
 
@@ -86,7 +86,7 @@ def make_collection(folder: str, setting: Setting, scale: float) -> None:
 
 def announced(output: str) -> float:
     """Return the seconds that a dry run says."""
-    found = re.search(r"^time +about ([0-9.]+) (s|min|h),", output, re.MULTILINE)
+    found = re.search(r"^time +about ([0-9.]+) (s|min|h):", output, re.MULTILINE)
     if found is None:
         raise RuntimeError(f"no time in what --dry-run says: {output}")
     return float(found[1]) * UNITS[found[2]]
@@ -100,7 +100,7 @@ def measure(setting: Setting, options: Options) -> tuple[float, float, float]:
         run = os.path.join(place, "run.txt")
         command = [str(BIN / "treceval"), "retrieve", place, "-o", run, *setting.options]
         if setting.shape is not None:
-            command += ["--model", make_model(os.path.join(place, "model"), setting.shape), "--set", "pooling=mean"]
+            command += ["--model", make_model(os.path.join(place, "model"), setting.shape), "--pooling", "mean"]
         dry = take(Tool("dry run", [[*command, "--dry-run"]]))
         take(Tool("treceval retrieve", [command]))
         with open(f"{run}.json", "rb") as stream:

@@ -105,7 +105,7 @@ def make_search(folder: str, count: int, queries: int, dimensions: int) -> None:
 def retrieve(folder: str, depth: int) -> Turn:
     """Run the command."""
     command = [str(BIN / "treceval"), "retrieve", folder, "-o", os.path.join(folder, "run.txt"), "-k", str(depth)]
-    command += ["--model", os.path.join(folder, "model"), "--set", "pooling=mean", "--device", "cpu"]
+    command += ["--model", os.path.join(folder, "model"), "--pooling", "mean", "--device", "cpu"]
     return take(Tool("treceval retrieve", [command], env={"HF_HUB_OFFLINE": "1"}))
 
 

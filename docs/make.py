@@ -574,13 +574,6 @@ def _options(command: click.Command, context: click.Context) -> list[click.Optio
     return [each for each in command.get_params(context) if isinstance(each, click.Option)]
 
 
-def _settings(command: click.Command) -> list[str]:
-    """Return a table of what ``--set`` sets."""
-    settings = [each for option in command.params for each in getattr(option, "settings", {}).items()]
-    rows = [[code(key), *_option(setting)[1:]] for key, setting in settings]
-    return ["", *table(["with `--set KEY=VALUE`", "what it does"], rows)] if rows else []
-
-
 def _usage(command: click.Command, context: click.Context) -> list[str]:
     usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
     return [f"## treceval {command.name}", "", "```text", usage, "```"]
@@ -594,7 +587,6 @@ def _command(command: click.Command, context: click.Context) -> list[str]:
         *lines,
         "",
         *table(["option", "what it does"], map(_option, _options(command, context))),
-        *_settings(command),
     ]
 
 
@@ -812,7 +804,7 @@ def commands_index() -> str:
         rows = options[str(command.name)]
         also = ", ".join(f"`{row[0].split('`')[1]}`" for row in rows if row in shared)
         lines += [*_usage(command, context), ""]
-        lines += table(["option", "what it does"], [row for row in rows if row not in shared]) + _settings(command)
+        lines += table(["option", "what it does"], [row for row in rows if row not in shared])
         lines += ["", f"{link('Shared options')}: {also}.", ""]
     return "\n".join([*lines, "## Shared options", "", *table(["option", "what it does"], shared)]) + "\n"
 

@@ -39,9 +39,7 @@ class Done(NamedTuple):
 def last_of_each(arguments: Sequence[object]) -> list[str]:
     """Return arguments without the options, and their values, that are given again further on."""
     words = list(map(str, arguments))
-    # A setting is given again if its key is.
-    keys = [f"--set {words[at + 1].partition('=')[0]}" if word == "--set" else word for at, word in enumerate(words)]
-    again = {at for at, key in enumerate(keys) if key.startswith("--") and key in keys[at + 1 :]}
+    again = {at for at, word in enumerate(words) if word.startswith("--") and word in words[at + 1 :]}
     return [word for at, word in enumerate(words) if at not in again and at - 1 not in again]
 
 

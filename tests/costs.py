@@ -419,7 +419,7 @@ CASES = (
     ),
     Case(
         10_000,
-        "retrieve --passage-embeddings passages.npy --query-embeddings asked.npy -k 10 -o OUT/run",
+        "retrieve --embeddings passages.npy asked.npy -k 10 -o OUT/run",
         needs="faiss",
     ),
     Case(

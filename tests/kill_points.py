@@ -17,6 +17,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from importlib import metadata
@@ -24,6 +25,9 @@ from typing import Any, NamedTuple
 
 GROUP = 8
 """Queries that are searched together, so that there are several groups."""
+
+SHARD = 10
+"""Texts in a shard: 22 shards of passages, the last one smaller, and 3 of queries."""
 
 PATIENCE = 30.0
 """Seconds that processes of a killed one may take to end; they need some milliseconds."""
@@ -52,7 +56,9 @@ class Request(NamedTuple):
     stage : str
         The stage in which it is killed; ``""`` for the whole run.
     point : int, optional
-        Which point of the stage, from 0.
+        Which point of the stage, from 0; of those with the name, if it is given.
+    name : str
+        The name of the point.
     """
 
     arguments: list[str]
@@ -60,6 +66,7 @@ class Request(NamedTuple):
     log: str
     stage: str = ""
     point: int | None = None
+    name: str = ""
 
 
 class Answer(NamedTuple):
@@ -86,14 +93,16 @@ class Points:
         self._stage = ""
         self._reached = 0
         self._opened = ""
+        self._lock = threading.Lock()
 
     def reach(self, name: str) -> None:
-        """Be at a point."""
-        os.write(self._log, f"{self._stage}\t{name}\n".encode())
-        if self._request.stage in {"", self._stage}:
-            if self._reached == self._request.point:
-                os.kill(os.getpid(), signal.SIGKILL)
-            self._reached += 1
+        """Be at a point: one thread encodes, another writes."""
+        with self._lock:
+            os.write(self._log, f"{self._stage}\t{name}\n".encode())
+            if self._request.stage in {"", self._stage} and self._request.name in {"", name}:
+                if self._reached == self._request.point:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                self._reached += 1
 
     def enter(self, stage: str) -> None:
         """Begin a stage."""
@@ -232,7 +241,7 @@ def _run(request: Request) -> None:
         from treceval_py.cli.commands import run
         from treceval_py.retrieval import pipeline, reranking
 
-        pipeline.GROUP, reranking.PAIRS = GROUP, PAIRS
+        pipeline.GROUP, pipeline.SHARD_SIZE, reranking.PAIRS = GROUP, SHARD, PAIRS
         Points(request).install()
         status = run(["retrieve", *request.arguments])
     except Exception:  # noqa: BLE001 - whatever it is, the one who asked is to see it

@@ -44,17 +44,14 @@ def options() -> Iterator[tuple[str, list[str]]]:
         command = treceval.get_command(context, name)
         assert command is not None
         lines = []
-        settings = [setting for each in command.params for setting in getattr(each, "settings", {}).values()]
-        for parameter in (*command.params, *settings):
+        for parameter in command.params:
             facts = ["flag"] if getattr(parameter, "is_flag", False) else [kind(parameter)]
             facts += [fact for fact in ("multiple", "required", "hidden") if getattr(parameter, fact, False)]
             facts += [f"{parameter.nargs} values"] * (parameter.nargs != 1)
             default = parameter.get_default(context)
             facts += [f"= {default!r}"] if isinstance(default, str | int | float | tuple) else []
             spellings = " ".join(sorted(parameter.opts + parameter.secondary_opts))
-            lines.append(
-                f"{spellings.replace('--', '--set ') if parameter in settings else spellings}: {', '.join(facts)}"
-            )
+            lines.append(f"{spellings}: {', '.join(facts)}")
         yield name, lines
 
 

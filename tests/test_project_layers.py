@@ -137,7 +137,7 @@ def test_scoring_a_run_loads_nothing_heavy(tmp_path: Path) -> None:
 def test_help_and_refusals_of_retrieval_load_nothing_heavy(tmp_path: Path) -> None:
     for arguments in (
         ["retrieve", "--help"],
-        ["retrieve", "x", "-o", "y", "--retriever", "bm25", "--set", "pooling=cls"],
+        ["retrieve", "x", "-o", "y", "--retriever", "bm25", "--pooling", "cls"],
     ):
         command = f"from treceval_py.cli.commands import run; run({arguments})"
         assert loaded_by(command, tmp_path).isdisjoint([*HEAVY, "transformers", "datasets"])

@@ -88,7 +88,7 @@ def as_pyserini(folder: Path, ids: list[str], vectors: Any) -> Path:
 def given(passages: Path, queries: Any = None) -> list[str]:
     """Return the options of vectors of passages, and of those of the two queries or others."""
     asked = as_npy(passages.parent / "q", ["q1", "q2"], ASKED if queries is None else queries)
-    return ["--passage-embeddings", str(passages), "--query-embeddings", str(asked)]
+    return ["--embeddings", str(passages), str(asked)]
 
 
 def retrieve(folder: Path, passages: Path, *more: str, queries: Any = None, status: int = 0) -> Done:
@@ -278,10 +278,12 @@ def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
 def stored(folder: Path, storage: str = "float32", *, part: bool = False) -> Path:
     """Make a work folder's embeddings in two shards, or in the first of them."""
     texts = Listed("corpus", "document", [(each, f"text {each}") for each in IDS])
-    store = Store(str(folder), {"dimensions": 3, "model": "any"}, survey(texts, 4), texts, storage).open()
+    store = Store(str(folder), {"dimensions": 3, "model": "any"}, survey(texts, 4), texts).open()
     for chunk in islice(chunks(texts, 4), 1 if part else None):
         vectors: Any = VECTORS[[IDS.index(each) for each in chunk.ids]]
-        if storage == "sparse":
+        if storage != "sparse":
+            vectors = vectors.astype(storage)
+        else:
             vectors = pytest.importorskip("scipy.sparse").csr_matrix(vectors)
         store.add(chunk, vectors, {})
     return folder

@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from syrupy.assertion import SnapshotAssertion
 from tiny_models import make_tiny_model
 
 import treceval_py as te
+from treceval_py.retrieval import pipeline
 
 # Without the extra `retrieve` there is nothing to be tested here; `make retrieve` installs it.
 skip_without("faiss", "sentence_transformers")
@@ -56,7 +58,7 @@ def retrieve(*arguments: str | Path | int, status: int = 0) -> Done:
 
 def with_tiny(tiny: str, folder: Path, *more: str | Path | int, status: int = 0) -> Done:
     """Retrieve with the tiny model, the mean of its tokens, and a work folder."""
-    given = ["--model", tiny, "--set", "pooling=mean", "--work", folder / "w"]
+    given = ["--model", tiny, "--pooling", "mean", "--work", folder / "w"]
     return retrieve(DATA, "-o", folder / "run.txt", *given, *more, status=status)
 
 
@@ -76,8 +78,11 @@ def record_of(run: Path) -> Any:
 def vectors_in(folder: Path) -> tuple[list[str], Any]:
     """Return the ids and vectors of a folder of shards, read with NumPy alone."""
     ids, vectors = [], []
-    for manifest in sorted(folder.rglob("manifest.json")):
-        for name in json.loads(manifest.read_text("utf-8"))["texts"]["shards"]:
+    for manifest in sorted(folder.rglob("manifest.jsonl")):
+        asked = [
+            entry["texts"] for entry in map(json.loads, manifest.read_text("utf-8").splitlines()) if "texts" in entry
+        ]
+        for name in asked[-1]["shards"]:
             vectors.append(np.load(manifest.with_name(f"{name}.npy")))
             ids += manifest.with_name(f"{name}.ids").read_text().splitlines()
     return ids, np.concatenate(vectors)
@@ -203,7 +208,7 @@ def test_judgments_that_are_no_file_are_written_beside_the_run(tutorial: Path, t
 
 def test_the_record_says_what_the_run_came_from(tiny: str, tmp_path: Path) -> None:
     run = tmp_path / "run.txt.gz"
-    retrieve(DATA, "-o", run, "--model", tiny, "--set", "pooling=mean", "-k", 5, "--tag", "mine")
+    retrieve(DATA, "-o", run, "--model", tiny, "--pooling", "mean", "-k", 5, "--tag", "mine")
     record = record_of(run)
     assert record["run"]["sha256"] == hashlib.sha256(run.read_bytes()).hexdigest()
     assert (record["run"]["lines"], record["run"]["k"], record["run"]["tag"]) == (150, 5, "mine")
@@ -234,8 +239,9 @@ def test_folders_can_be_left_out_of_the_record(tiny: str, tmp_path: Path, monkey
 # Going on, and refusing to
 
 
-def test_what_is_encoded_is_not_encoded_again(tiny: str, tmp_path: Path) -> None:
+def test_what_is_encoded_is_not_encoded_again(tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """But other settings of queries, which are side by side; other queries use the embeddings of the passages."""
+    monkeypatch.setattr(pipeline, "SHARD_SIZE", 50)
     run, taken = tmp_path / "run.txt", []
     found: dict[str, list[list[str]]] = {}
     (tmp_path / "few.tsv").write_text("".join((DATA / "queries.tsv").read_text("utf-8").splitlines(keepends=True)[:4]))
@@ -246,7 +252,7 @@ def test_what_is_encoded_is_not_encoded_again(tiny: str, tmp_path: Path) -> None
         "few": ["--queries", tmp_path / "few.tsv"],
     }.items():
         before = times_of(tmp_path / "w" / "passages")
-        with_tiny(tiny, tmp_path, "--set", "shard-size=50", "--tag", "t", *more)
+        with_tiny(tiny, tmp_path, "--tag", "t", *more)
         found[name] = lines_of(run)
         assert before.items() <= times_of(tmp_path / "w" / "passages").items()
         taken.append(record_of(run)["taken_over"])
@@ -271,9 +277,9 @@ def grown(tiny: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ranked(tiny: str, folder: Path, corpus: list[str], *more: str | Path) -> Done:
     (folder / "corpus.tsv").write_text("".join(corpus))
-    return with_tiny(
-        tiny, folder, "--corpus", folder / "corpus.tsv", "--set", "shard-size=40", "--device", "cpu", *more
-    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pipeline, "SHARD_SIZE", 40)
+        return with_tiny(tiny, folder, "--corpus", folder / "corpus.tsv", "--device", "cpu", *more)
 
 
 @pytest.mark.parametrize(
@@ -299,27 +305,12 @@ def test_a_corpus_that_changed_has_the_run_of_one_encoded_from_nothing(
     assert len(kept) >= (1 if encoded is None else len(before) - encoded)
 
 
-def test_vectors_of_unchanged_passages_can_be_taken_whatever_is_beside_them(
-    tiny: str, grown: Path, tmp_path: Path
+def test_embeddings_of_one_command_are_searched_by_another(
+    tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(grown / "w", tmp_path / "w")
-    mixed = [line for pair in zip(LINES[20:110], LINES[110:200], strict=True) for line in pair] + [LINES[0]]
-    plan = ranked(tiny, tmp_path, mixed, "--set", "reuse=passages", "--dry-run", "--set", "probe=no").out.decode()
-    assert re.search(r"passages .* 1 texts are left to encode; the vectors of \d+ are taken", plan)
-    told = ranked(tiny, tmp_path, mixed, "--set", "reuse=passages").err.decode()
-    assert "note: 1 of 181 passages will be encoded; the vectors of" in told
-    record = record_of(tmp_path / "run.txt")
-    assert record["passages"]["taken"] == 180
-    assert any(note.startswith("The vectors of 180 passages were taken") for note in record["notes"])
-    ids, vectors = vectors_in(tmp_path / "w" / "passages")
-    assert ids == [line.split("\t")[0] for line in mixed]
-    ranked(tiny, tmp_path, mixed, "--work", tmp_path / "v")
-    np.testing.assert_allclose(vectors, vectors_in(tmp_path / "v" / "passages")[1], atol=1e-6)
-
-
-def test_embeddings_of_one_command_are_searched_by_another(tiny: str, tmp_path: Path) -> None:
-    model = ["--model", tiny, "--set", "pooling=mean", "--set", "shard-size=50", "--work", tmp_path / "w"]
-    told = retrieve(DATA, "--embeddings-only", *model).out.decode().splitlines()
+    monkeypatch.setattr(pipeline, "SHARD_SIZE", 50)
+    model = ["--model", tiny, "--pooling", "mean", "--work", tmp_path / "w"]
+    told = retrieve(DATA, *model).out.decode().splitlines()
     (queries,) = (tmp_path / "w" / "queries").iterdir()
     passages = tmp_path / "w" / "passages"
     assert told == [
@@ -327,7 +318,7 @@ def test_embeddings_of_one_command_are_searched_by_another(tiny: str, tmp_path: 
         f"queries: 30 vectors of 32 dimensions in {queries}",
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["w"]
-    given = ["--passage-embeddings", passages, "--query-embeddings", queries, "--tag", "tiny"]
+    given = ["--embeddings", passages, queries, "--tag", "tiny"]
     assert b"nDCG@10" in retrieve(DATA, "-o", tmp_path / "a.txt", *given).out
     retrieve(DATA, "-o", tmp_path / "b.txt", *model)
     assert record_of(tmp_path / "b.txt")["taken_over"] == {"passages": 216, "queries": 30}
@@ -335,12 +326,13 @@ def test_embeddings_of_one_command_are_searched_by_another(tiny: str, tmp_path: 
 
 
 def test_each_mismatch_is_refused_by_name_and_what_was_there_serves_again(
-    tiny: str, tmp_path: Path, snapshot: SnapshotAssertion
+    tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
 ) -> None:
+    monkeypatch.setattr(pipeline, "SHARD_SIZE", 50)
     model = shutil.copytree(tiny, tmp_path / "one" / "tiny")
     other = make_tiny_model(str(tmp_path / "two" / "tiny"), seed=1)
-    usual = [DATA, "-o", tmp_path / "run.txt", "--set", "shard-size=50", "--work", tmp_path / "w"]
-    mine = [*usual, "--model", model, "--set", "pooling=mean"]
+    usual = [DATA, "-o", tmp_path / "run.txt", "--work", tmp_path / "w"]
+    mine = [*usual, "--model", model, "--pooling", "mean"]
     retrieve(*mine)
     reference = (tmp_path / "run.txt").read_bytes()
     (tmp_path / "other.tsv").write_text("".join(line.replace("\t", "\tNow ") for line in LINES))
@@ -348,10 +340,10 @@ def test_each_mismatch_is_refused_by_name_and_what_was_there_serves_again(
     (tmp_path / "search" / "w").mkdir(parents=True)
     (tmp_path / "search" / "w" / "search").write_text("")
     told = {
-        "model": [*usual, "--model", other, "--set", "pooling=mean"],
-        "pooling": [*usual, "--model", model, "--set", "pooling=cls"],
+        "model": [*usual, "--model", other, "--pooling", "mean"],
+        "pooling": [*usual, "--model", model, "--pooling", "cls"],
         "no pooling": [*usual, "--model", model],
-        "instruction": [*mine, "--set", "passage-instruction=Note: "],
+        "length": [*mine, "--max-length", 64],
         "texts": [*mine, "--corpus", tmp_path / "other.tsv"],
         "file": [*mine, "--work", tmp_path / "file"],
         "plan of a file": [*mine, "--work", tmp_path / "file", "--dry-run"],
@@ -412,7 +404,6 @@ def test_what_was_searched_is_not_taken_for_another_search(
     tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Eight queries in a group; a search that was stopped leaves the groups that it had done."""
-    from treceval_py.retrieval import pipeline
     from treceval_py.retrieval.parts import Parts
 
     monkeypatch.setattr(pipeline, "GROUP", 8)
@@ -448,14 +439,50 @@ def test_what_was_searched_is_not_taken_for_another_search(
 # People
 
 
-def test_a_dry_run_says_what_would_be_done_and_writes_nothing(tiny: str, tmp_path: Path) -> None:
-    told = with_tiny(tiny, tmp_path, "--set", "shard-size=100", "--dry-run", "--set", "probe=no").out.decode()
+def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
+    tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "SHARD_SIZE", 100)
+    plan = with_tiny(tiny, tmp_path, "--dry-run").out.decode()
     assert not list(tmp_path.iterdir())
     # 216 vectors of 32 numbers of 4 bytes, and as many ids of three digits with the end of their lines
-    assert re.search(r"passages +\d shards of at most 100 in .*/passages, none there yet: 28.5 KB", told)
-    with_tiny(tiny, tmp_path, "--set", "shard-size=100")
-    told = with_tiny(tiny, tmp_path, "--set", "shard-size=100", "--dry-run", "--set", "probe=no").out.decode()
-    assert re.search(r"passages +\d shards of at most 100 in .*, all there", told)
+    assert re.search(r"passages +\d shards of at most 100 in .*/passages, none there yet: 28.5 KB", plan)
+    with_tiny(tiny, tmp_path)
+    monkeypatch.setattr(pipeline, "SHARD_SIZE", 50)  # as on another device: existing shards decide
+    plan = with_tiny(tiny, tmp_path, "--dry-run").out.decode()
+    assert re.search(r"passages +\d shards of at most 100 in .*, all there", plan)
+    (tmp_path / "corpus.tsv").write_text("".join([*LINES, "new\tOne more.\n"]))
+    plan = with_tiny(tiny, tmp_path, "--corpus", tmp_path / "corpus.tsv", "--dry-run").out.decode()
+    assert re.search(r"there: \d+ texts are left to encode. Shards of other texts stay: 1, ", plan)
+
+
+def test_shards_are_written_while_others_are_encoded_and_errors_of_writing_are_raised(
+    tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from treceval_py.errors import OutputError
+    from treceval_py.retrieval.shards import Store
+
+    monkeypatch.setattr(pipeline, "SHARD_SIZE", 40)
+    add, threads, numbers = Store.add, set(), []
+
+    def added(store: Store, chunk: Any, *rest: Any) -> None:
+        threads.add(threading.current_thread())
+        if store.folder.endswith("passages"):
+            numbers.append(chunk.number)
+            if len(numbers) == 3:
+                raise OutputError("the disk is full", "Empty it.")
+        add(store, chunk, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "add", added)
+        assert with_tiny(tiny, tmp_path, status=1).err.endswith(b"the disk is full. Empty it.\n")
+    assert threading.main_thread() not in threads
+    assert numbers == [0, 1, 2]
+    assert len(list((tmp_path / "w" / "passages").glob("*.npy"))) == 2
+    with_tiny(tiny, tmp_path)
+    whole = (tmp_path / "run.txt").read_bytes()
+    with_tiny(tiny, tmp_path, "--work", tmp_path / "v")
+    assert (tmp_path / "run.txt").read_bytes() == whole
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -474,23 +501,15 @@ def test_an_interruption_says_how_to_go_on(
 
     monkeypatch.setattr(Store, "add", added)
     monkeypatch.chdir(tmp_path)
-    arguments = [
-        "retrieve",
-        str(DATA),
-        "-o",
-        "run.txt",
-        "--model",
-        tiny,
-        "--set",
-        "pooling=mean",
-        "--set",
-        "shard-size=50",
-    ]
+    monkeypatch.setattr(pipeline, "SHARD_SIZE", 50)
+    arguments = ["retrieve", str(DATA), "-o", "run.txt", "--model", tiny, "--pooling", "mean"]
     monkeypatch.setattr(sys, "argv", ["treceval", *arguments])
     with pytest.raises(KeyboardInterrupt):
         run(arguments)
     again = " ".join(["treceval", *arguments])
     told = capfd.readouterr().err.splitlines()[-1]
     assert told == f"interrupted: work so far is kept in run.txt.work. To resume: {again}"
-    assert len(list((tmp_path / "run.txt.work" / "passages").glob("*.npy"))) == 2
+    # What is being written is not lost, and nothing is left half done.
+    kept = [path.name for path in (tmp_path / "run.txt.work" / "passages").iterdir() if path.suffix != ".jsonl"]
+    assert 2 <= sum(name.endswith(".npy") for name in kept) == len(kept) // 2
     assert not (tmp_path / "run.txt").exists()

@@ -213,11 +213,13 @@ def collection(folder):
 
 
 @pytest.mark.slow
-def test_a_run_has_the_scores_of_sentence_transformers(folder, masked, collection):
+def test_a_run_has_the_scores_of_sentence_transformers(folder, masked, collection, monkeypatch):
     import sentence_transformers
 
+    monkeypatch.setattr("treceval_py.retrieval.pipeline.SHARD_SIZE", 64)
+
     output, again = folder / "run.txt", folder / "again.txt"
-    sparse = ("--retriever", "sparse", "--model", masked, "--set", "shard-size=64", "-k", 300)
+    sparse = ("--retriever", "sparse", "--model", masked, "-k", 300)
     assert retrieve(collection, "-o", output, *sparse) == 0
     theirs = sentence_transformers.SparseEncoder(masked, device="cpu")
     texts, asked = (
@@ -245,11 +247,12 @@ def test_a_run_has_the_scores_of_sentence_transformers(folder, masked, collectio
 
 
 @pytest.mark.slow
-def test_a_corpus_that_grew_gives_the_bytes_of_a_run_from_nothing(folder, m3, collection):
+def test_a_corpus_that_grew_gives_the_bytes_of_a_run_from_nothing(folder, m3, collection, monkeypatch):
+    monkeypatch.setattr("treceval_py.retrieval.pipeline.SHARD_SIZE", 64)
     grown = shutil.copytree(collection, folder / "grown")
     with open(grown / "collection.tsv", "a") as stream:
         stream.write("new\tanother passage about the law\n")
-    sparse = ("--retriever", "sparse", "--model", m3, "--set", "shard-size=64", "-k", 50)
+    sparse = ("--retriever", "sparse", "--model", m3, "-k", 50)
     assert retrieve(collection, "-o", folder / "grown.txt", *sparse) == 0
     assert retrieve(grown, "-o", folder / "grown.txt", *sparse) == 0
     assert retrieve(grown, "-o", folder / "fresh.txt", *sparse) == 0
@@ -263,7 +266,7 @@ def test_a_plan_says_what_is_searched_and_a_damaged_shard_and_a_dense_retriever_
     folder, masked, collection, capfdbinary
 ):
     output, model = folder / "damaged.txt", ("--model", masked)
-    assert retrieve(collection, "-o", output, "--retriever", "sparse", *model, "--dry-run", "--set", "probe=no") == 0
+    assert retrieve(collection, "-o", output, "--retriever", "sparse", *model, "--dry-run") == 0
     told = capfdbinary.readouterr().out.decode()
     assert "weights of 260 words, fp32" in told
     assert "exact, by sparse products" in told

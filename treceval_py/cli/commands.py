@@ -122,11 +122,6 @@ class Command(click.Command):
                 records = filter(None, (option.get_help_record(ctx) for option in members))
                 # trec_eval's long names are on the page of the commands.
                 formatter.write_dl([(re.sub(r", --\w+_\w+", "", names), says) for names, says in records])
-        for option in options:
-            if settings := getattr(option, "settings", None):
-                records = filter(None, (setting.get_help_record(ctx) for setting in settings.values()))
-                with formatter.section("Settings, as --set KEY=VALUE"):
-                    formatter.write_dl([(name[2:].replace(" ", "=", 1), says) for name, says in records])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words; measures among files are those of ``-m``."""

@@ -37,6 +37,11 @@ OPTIONS_MEANT = {
     "--digits": "precision decimals round",
     "--profile": "tool like convention conventions",
     "--retriever": "method",
+    "--bm25": "k1 b",
+    "--embeddings": "passage-embeddings query-embeddings",
+    "--work": "embeddings-only",
+    "--max-length": "passage-max-length query-max-length rerank-max-length",
+    "--index": "search-parameters",
     "--explain": "code rule",
     "--format": "output-format out-format output_format",
     "--to": "format output-format out-format",
@@ -82,8 +87,6 @@ def option_meant(name: str, command: click.Command, program: click.Group, typed:
     for spelling, option in options.items():
         if word.lower() in getattr(option.type, "choices", ()):
             meant = f"{spelling} {word.lower()}"
-    if meant is None and word in getattr(options.get("--set"), "settings", ()):
-        meant = f"--set {word}=…"
     if meant is not None:
         return f"{said} Did you mean {meant}?"
     if other := _command_with(name, program):

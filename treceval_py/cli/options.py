@@ -56,8 +56,6 @@ class Option(click.Option):
 
     group = ""
     """The title above it in help."""
-    settings: Mapping[str, Option] = {}
-    """What it sets, by keys."""
 
 
 def titled(title: str, names: Container[str] | None = None) -> Decorator:
@@ -148,41 +146,6 @@ def stacked(options: Iterable[Decorator]) -> Decorator:
     def decorate(command: Any) -> Any:
         for decorator in reversed([*options]):
             command = decorator(command)
-        return command
-
-    return decorate
-
-
-def settings_option(*options: Decorator) -> Decorator:
-    """Return ``--set KEY=VALUE`` for what is rarely set: the keys are the names of these options, without dashes."""
-    declared = {setting.opts[0][2:]: setting for setting in stacked(options)(lambda: None).__click_params__[::-1]}
-
-    def read(ctx: click.Context, _: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-        """Put the values among the others; return the names of those that are given."""
-        values = {setting.name: setting.default for setting in declared.values()}
-        names = []
-        for text in given:
-            key, equals, value = text.partition("=")
-            if not equals or key not in declared:
-                own = [name for one in ctx.command.params for name in one.opts if name.lstrip("-") == key]
-                todo = f"Did you mean {own[0]} {value}?" if own else f"The settings are {', '.join(declared)}."
-                raise click.BadParameter(f"there is no setting '{key}'. {todo}")
-            if declared[key].name in names:
-                raise click.BadParameter(f"{key} is given more than once; keep one.")
-            try:
-                values[declared[key].name] = declared[key].type_cast_value(ctx, value)
-            except click.BadParameter as error:
-                error.param_hint = f"'--set {key}'"
-                raise
-            names.append(declared[key].name)
-        ctx.params |= values
-        return tuple(names)
-
-    def decorate(command: Any) -> Any:
-        command = option(
-            "--set settings", "KEY=VALUE", "One of the settings listed below. Repeatable.", multiple=True, callback=read
-        )(command)
-        command.__click_params__[-1].settings = declared
         return command
 
     return decorate
@@ -389,17 +352,35 @@ def _settings(tests: tuple[str, ...] = (), **fields: Any) -> Settings:
 statistics_options = together(STATISTICS, _settings, "settings")
 """Gives a command the options of statistics, as ``settings=``."""
 
-running_options = stacked(
+model_options = stacked(
     [
-        usual_choice(
-            "--precision",
-            ["fp32", "bf16", "fp16", "auto"],
-            "fp32, bf16, fp16, or auto: the fastest [fp32].",
+        choice(
+            "--engine",
+            ["flagembedding", "sentence-transformers"],
+            "flagembedding or sentence-transformers [what suits the model].",
             metavar="NAME",
         ),
+        choice(
+            "--precision",
+            ["auto", "fp32", "bf16", "fp16"],
+            "fp32, bf16, fp16, or auto: the fastest [fp32].",
+            metavar="NAME",
+            default="fp32",
+        ),
+        number("--max-length", "Most tokens of a text, or of a pair to rerank [512, or the model's].", least=1),
+    ]
+)
+"""Gives a command the options of how a model computes; the same for encoding and reranking."""
+
+_machines = stacked(
+    [
         option("--device devices", "NAME", "cpu, cuda:0, …. Repeatable [all GPUs, or cpu].", multiple=True),
         number("--batch-size", "Texts or pairs at once [32, more on a GPU].", least=1),
         option("--ray", "ADDRESS", "Use a Ray cluster: auto, HOST:PORT or local."),
     ]
 )
-"""Gives a command the options on how and where a model computes; the same for encoding and reranking."""
+
+
+def machine_options(command: Any) -> Any:
+    """Give a command the options of where a model runs."""
+    return titled("Larger machines")(_machines(command))

@@ -12,9 +12,10 @@ from treceval_py.cli.options import (
     CORPUS,
     PATHS,
     QUERIES,
+    machine_options,
+    model_options,
     number,
     option,
-    running_options,
     tag_of,
     titled,
 )
@@ -22,6 +23,7 @@ from treceval_py.cli.printing import wrote
 from treceval_py.cli.stages import long_work
 
 if TYPE_CHECKING:
+    from treceval_py.corpora.reporting import Reporter
     from treceval_py.retrieval.engines import Reranker
 
 MODEL = "BAAI/bge-reranker-v2-m3"
@@ -32,17 +34,15 @@ MODEL = "BAAI/bge-reranker-v2-m3"
 @option("-o --output", "OUT", "Run to write; its extension selects compression (.gz, …).", required=True)
 @option("--corpus", "FILE", CORPUS, required=True)
 @option("--queries", "FILE", QUERIES, required=True)
-@titled("Reranking")
+@titled("Model")
+@option("--model", "NAME[@REV]", f"Reranker on huggingface.co, or a folder [{MODEL}].", default=MODEL)
 @number("--depth", "Documents per query to rerank [100].", 100, least=1)
-@number("--max-length", "Most tokens of query and passage [512, or the model's].", least=1)
-@titled("Running the model")
-@option("--model", "NAME", f"Reranker on huggingface.co, or a folder [{MODEL}].", default=MODEL)
-@option("--revision", "REV", "Commit, branch or tag of a hub model [main].")
-@running_options
+@model_options
 @titled("Output")
 @option("--tag", None, "Tag of the run [the model's name].")
 @option("--work", "FOLDER", "Folder for scores until OUT is complete [OUT.work].")
 @PATHS
+@machine_options
 def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> None:
     r"""Rerank the first documents of each query of RUN with a cross-encoder, and write OUT in TREC's format.
 
@@ -65,14 +65,15 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
     with long_work(work, f"scores so far are kept in {work}. To resume") as stages:
         documents, asked = open_texts(corpus, "document"), open_texts(queries, "query")
         check_files(run, output, documents, asked)  # before a model is downloaded
+        reranker = reranker_of(options, options["model"], options["depth"], stages)
         reranked(
             run,
             output,
-            reranker_of(options, options["model"], "", revision=options["revision"]),
+            reranker,
             corpus=documents,
             queries=asked,
             work=work,
-            tag=tag_of(options["model"]) if options["tag"] is None else options["tag"],
+            tag=tag_of(reranker.model.name) if options["tag"] is None else options["tag"],
             reporter=stages,
             command=["treceval", *sys.argv[1:]],
             paths=options["paths"],
@@ -81,18 +82,26 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
 
 
 def reranker_of(
-    options: dict[str, Any], model: str, prefix: str = "rerank_", revision: str | None = None, *, weights: bool = True
+    options: dict[str, Any], named: str, depth: int, reporter: Reporter, *, weights: bool = True
 ) -> Reranker:
-    """Return a reranker: with the options of reranking, whose names begin with a prefix, and of running a model."""
-    from treceval_py.retrieval.devices import choose_precision, devices_for
+    """Return a reranker by its name, with the options of running a model."""
     from treceval_py.retrieval.engines import Reranker
     from treceval_py.retrieval.models import find_model
 
+    model = find_model(named, wanted="reranker", weights=weights)
+    devices, precision = devices_of(options, reporter)
+    given = {key: options[key] for key in ("max_length", "batch_size", "ray", "engine")}
+    return Reranker(model, devices, depth, precision, **given)
+
+
+def devices_of(options: dict[str, Any], reporter: Reporter) -> tuple[list[str], str]:
+    """Return the devices that run a model, none for a cluster, which has its own; and the precision."""
+    from treceval_py.retrieval.devices import choose_precision, devices_for
+
     devices = devices_for(options["devices"]) if options["ray"] is None else []
-    return Reranker(
-        model=find_model(model + (f"@{revision}" if revision else ""), wanted="reranker", weights=weights),
-        devices=devices,
-        precision=choose_precision(options["precision"], devices),
-        **{name: options[f"{prefix}{name}"] for name in ("depth", "max_length")},
-        **{name: options[name] for name in ("batch_size", "ray")},
-    )
+    precision = choose_precision(options["precision"], devices)
+    if options["precision"] == "auto":
+        change = "" if precision == "fp32" else "; scores have fewer digits, so some documents change places"
+        reporter.note(f"--precision auto took {precision}{change}.")
+        options["precision"] = precision  # once, for the model and the reranker
+    return devices, precision

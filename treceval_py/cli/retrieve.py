@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,23 +14,25 @@ from treceval_py.cli.options import (
     PATHS,
     PROFILE,
     flag,
+    machine_options,
+    model_options,
     number,
     option,
     repeatable,
-    running_options,
-    settings_option,
     tag_of,
     titled,
     usual_choice,
 )
 from treceval_py.cli.options import given as given_by_user
 from treceval_py.cli.printing import note, put, wrote
-from treceval_py.cli.rerank import reranker_of
+from treceval_py.cli.rerank import devices_of, reranker_of
 from treceval_py.cli.stages import long_work
 
 if TYPE_CHECKING:
+    from treceval_py.corpora.reporting import Reporter
+    from treceval_py.measuring.registry import Measure
     from treceval_py.retrieval.collection import Collection
-    from treceval_py.retrieval.pipeline import Retriever
+    from treceval_py.retrieval.pipeline import Request, Retriever
     from treceval_py.retrieval.reranking import Outcome
     from treceval_py.scoring.profiles import Profile
 
@@ -39,77 +42,70 @@ MODEL = {"dense": "BAAI/bge-base-en-v1.5", "sparse": "BAAI/bge-m3"}
 MEASURES = ("AP", "RR@10", "nDCG@10", "R@10", "R@100", "R@1000")
 """Measures printed unless a profile or -m sets others."""
 
-ENCODERS = (
-    "model", "revision", "instruction", "max_length", "engine", "shard_size",
-    "reuse", "shared_work", "embeddings_only",
-)  # fmt: skip
-"""Options of retrieval by the vectors of a model, dense or sparse."""
-
-DENSE = ("pooling", "storage")
-"""Options of dense vectors of a model."""
-
-SETTINGS = ("pooling", "instruction", "max_length")
-"""Options of how texts are encoded, as `settings_for` takes them."""
-
-VECTORS = ("index", "similarity", "passage_embeddings")
-"""Options of search by dense vectors."""
-
-RUN = (
-    "depth", "tag", "index", "similarity", "rerank", "profile", "measures", "paths", "dry_run",
-)  # fmt: skip
-"""Options of the steps after encoding."""
-
-TEXTS = ("corpus", "queries", "protocol", "rerank", "precision", "devices", "batch_size")
-"""Options that need texts."""
-
-MODELS = ("precision", "devices", "batch_size", "work", "ray")
-"""Options of everything that runs a model, including reranking."""
-
-RERANK = ("rerank_depth", "rerank_max_length")
-"""Options of reranking."""
-
 BM25 = ("bm25", "bm25-anserini")
 """The retrievers that are BM25."""
 
-OF_BM25 = ("k1", "b")
-"""Settings of BM25."""
+TUTORIAL = "flagembedding-tutorial"
+"""The profile of tutorials that compare texts, not ids, and make nDCG's ideal ranking from what they retrieved."""
+
+ENCODERS = ("model", "instruction")
+"""Options of retrieval by the vectors of a model, dense or sparse."""
+
+MODELS = ("engine", "precision", "max_length", "devices", "batch_size", "ray", "work")
+"""Options of everything that runs a model, including reranking."""
+
+DENSE = ("pooling", "index", "similarity", "embeddings")
+"""Options of dense vectors."""
+
+TEXTS = (
+    *ENCODERS, "engine", "precision", "max_length", "pooling", "devices", "batch_size", "rerank", "corpus", "queries",
+    "protocol",
+)  # fmt: skip
+"""Options that need texts."""
+
+RUN = ("depth", "index", "similarity", "rerank", "profile", "measures", "tag", "dry_run", "paths")
+"""Options of the steps after encoding."""
 
 
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong: options that would be ignored, and a lack of an output."""
-    options = ctx.params
+    options, given = ctx.params, given_by_user(ctx)
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
-    flags |= {name: f"--set {name.replace('_', '-')}" for name in options["settings"]}
-    given = given_by_user(ctx).union(options["settings"])
-    encodes, by_words = options["retriever"] in MODEL, options["retriever"] in BM25
+    encodes = options["retriever"] in MODEL
+    only_encodes = encodes and options["output"] is None and options["work"] and not options["embeddings"]
     conditions = [
-        (DENSE + VECTORS, options["retriever"] == "dense", "needs --retriever dense"),
+        (DENSE, options["retriever"] == "dense", "needs --retriever dense"),
         (ENCODERS, encodes, "needs --retriever dense or sparse"),
-        (ENCODERS + DENSE + TEXTS, not options["passage_embeddings"], "cannot be used with --passage-embeddings"),
-        (("passage_embeddings",), options["query_embeddings"], "needs --query-embeddings"),
-        (("query_embeddings",), options["passage_embeddings"], "needs --passage-embeddings"),
-        (RUN, not options["embeddings_only"], "cannot be used with --embeddings-only"),
+        (TEXTS, not options["embeddings"], "cannot be used with --embeddings"),
         (MODELS, encodes or options["rerank"], "needs --retriever dense or sparse, or --rerank"),
-        (RERANK, options["rerank"], "needs --rerank"),
-        (OF_BM25, by_words, f"needs --retriever {' or '.join(BM25)}"),
+        (RUN, not only_encodes, "needs -o"),
+        (("rerank_depth",), options["rerank"], "needs --rerank"),
+        (("bm25",), options["retriever"] in BM25, f"needs --retriever {' or '.join(BM25)}"),
         (("devices",), options["ray"] is None, "cannot be used with --ray"),
-        (("shared_work",), options["ray"] is not None, "needs --ray"),
-        (("shared_work",), options["reuse"] == "shards", "cannot be used with --set reuse=passages"),
-        (("probe",), options["dry_run"], "needs --dry-run"),
     ]
-    collection = "" if options["source"] or options["passage_embeddings"] else "argument 'COLLECTION' and "
-    missing = f"Missing {collection}option '-o': the run to write" + (
-        ", or --work FOLDER." if options["embeddings_only"] else "."
-    )
+    collection = "" if options["source"] or options["embeddings"] else "argument 'COLLECTION' and "
+    instead = ", or --work FOLDER, which only encodes" if encodes and not options["embeddings"] else ""
+    missing = f"Missing {collection}option '-o': the run to write{instead}."
     return {
         **{f"{flags[name]} {why}.": not fits for names, fits, why in conditions for name in names if name in given},
-        missing: options["output"] is None and not (options["embeddings_only"] and options["work"]),
+        missing: options["output"] is None and not only_encodes,
     }
+
+
+def _of_bm25(text: str) -> tuple[float, float]:
+    """Return k1 and b of ``K1,B``."""
+    try:
+        k1, b = map(float, text.split(","))
+    except ValueError:
+        hint = "To rank by BM25, give --retriever bm25; this sets k1 and b, as in --bm25 0.9,0.4."
+        raise click.BadParameter(f"{f'{text!r} is not K1,B' if text else 'K1,B is missing'}. {hint}") from None
+    if not (k1 >= 0 and 0 <= b <= 1):
+        raise click.BadParameter(f"k1 is 0 or more and b is from 0 to 1, not {text}.")
+    return k1, b
 
 
 @click.command("retrieve", cls=Command, peak=(190, 500), check=_check, common="-o --split --retriever --model --rerank")
 @click.argument("source", metavar="COLLECTION", default="")
-@option("-o --output", "RUN", "Run to write; .gz, .zst, … compresses it.")
 @titled("Collection")
 @option("--corpus", "FILE", "Passages in place of the collection's.")
 @option("--queries", "FILE", "Queries in place of the collection's.")
@@ -118,54 +114,36 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @usual_choice(
     "--protocol", ["full", "truncated"], "truncated: 100 queries, and what is relevant for 5,000 as corpus [full]."
 )
-@titled("Ranking")
+@titled("Model")
 @usual_choice(
     "--retriever",
     ["dense", "sparse", *BM25, "jaccard"],
     "dense, sparse (SPLADE, bge-m3), bm25, bm25-anserini (as Lucene) or jaccard [dense].",
     metavar="NAME",
 )
-@number("-k --depth", "Documents per query [1000].", 1000, least=1)
-@option("--rerank", "NAME", "Cross-encoder to rerank with.")
-@number("--rerank-depth", "Documents per query to rerank [100].", 100, least=1)
-@titled("Running the model")
-@option("--model", "NAME", f"On the hub, or a folder [{MODEL['dense']}; sparse: {MODEL['sparse']}].")
+@option("--model", "NAME[@REV]", f"On the hub, or a folder [{MODEL['dense']}; sparse: {MODEL['sparse']}].")
+@model_options
 @option("--instruction", "TEXT", "Text before each query [the model's own].")
-@running_options
-@titled("Vectors and indexes")
-@option("--index", "FACTORY", "Faiss index: IVF4096,Flat:nprobe=64; HNSW32; … [exact].")
+@option("--pooling", "NAME", "cls, mean or lasttoken, if the model does not say.")
+@option("--rerank", "NAME[@REV]", "Cross-encoder to rerank with.")
+@number("--rerank-depth", "Documents per query to rerank [100].", 100, least=1)
+@titled("Search")
+@number("-k --depth", "Documents per query [1000; truncated: 10].", least=1)
+@option("--index", "FACTORY[:LIST]", "Faiss index: HNSW32; IVF4096,Flat:nprobe=64; … [exact].")
 @usual_choice(
     "--similarity", ["inner-product", "cosine", "l2"], "inner-product, cosine or l2 [inner-product].", metavar="NAME"
 )
-@flag("--embeddings-only", "Only encode, into the work folder.")
-@option("--passage-embeddings", "PATH", "Search these: .npy with .ids, Parquet, ….")
-@option("--query-embeddings", "PATH", "By these queries: .npy with .ids, Parquet, ….")
+@option("--embeddings", "PASSAGES QUERIES", "Search these vectors: .npy with .ids, Parquet, ….", nargs=2)
+@option("--bm25", "K1,B", "Of BM25 [1.5,0.75; bm25-anserini: 0.9,0.4].", type=_of_bm25, is_flag=False, flag_value="")
 @titled("Output")
+@option("-o --output", "RUN", "Run to write; .gz, .zst, … compresses it.")
 @option("--profile", help="Score as another program does.", **PROFILE)
 @repeatable("-m --measure measures", "NAME", "Measures to print. Repeatable.", "measure")
 @option("--tag", None, "Tag of the run [the model's or retriever's name].")
-@option("--work", "FOLDER", "Folder for embeddings and indexes [RUN.work].")
+@option("--work", "FOLDER", "Folder for embeddings and indexes [RUN.work]; without -o, only encode.")
 @flag("--dry-run", "Show the plan: steps, sizes and times.")
 @PATHS
-@settings_option(
-    option("--revision", "REV", "Commit, branch or tag of the model [main]."),
-    option("--pooling", "NAME", "cls, mean or lasttoken [the model's]."),
-    choice(
-        "--engine",
-        ["flagembedding", "sentence-transformers"],
-        "Runs the model [flagembedding for BGE].",
-        metavar="NAME",
-    ),
-    number("--max-length", "Most tokens of a text [512, or less].", least=1),
-    number("--shard-size", "Texts encoded before they are kept [10000].", 10_000, least=1),
-    usual_choice("--storage", ["float32", "float16"], "Numbers that are stored [float32]."),
-    usual_choice("--reuse", ["shards", "passages"], "Kept when the corpus changed [shards]."),
-    option("--shared-work", "yes|no", "With --ray: each node writes embeddings [no].", type=click.BOOL, default=False),
-    number("--rerank-max-length", "Most tokens of query and passage [512, or less].", least=1),
-    option("--k1", "X", "Of BM25 [1.5; bm25-anserini: 0.9].", type=click.FloatRange(min=0)),
-    option("--b", "X", "Of BM25 [0.75; bm25-anserini: 0.4].", type=click.FloatRange(0, 1)),
-    option("--probe", "yes|no", "Time a few texts in --dry-run [yes].", type=click.BOOL, default=True),
-)
+@machine_options
 def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> None:
     r"""Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
 
@@ -178,25 +156,26 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
     treceval retrieve msmarco/ --split dev.small -o bge.txt
     treceval retrieve msmarco/ --split dev.small -o bm25.txt.gz --retriever bm25
     treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2 --rerank BAAI/bge-reranker-v2-m3
-    treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -k 10 -o b.txt --profile flagembedding-tutorial
+    treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -o bge.txt --profile flagembedding-tutorial
 
     Needs the packages of the extra retrieve: see docs/install.md.
     """
     from treceval_py.retrieval import pipeline
+    from treceval_py.retrieval.collection import PROTOCOLS
     from treceval_py.retrieval.planning import forecast
     from treceval_py.runs.writing import check_output
     from treceval_py.scoring.opening import check_kinds
     from treceval_py.scoring.profiles import profile_of
 
-    output = output or ""  # no collection is named; embeddings alone need none
     work = str(options["work"] or f"{output}.work")
+    options["depth"] = options["depth"] or PROTOCOLS[options["protocol"]]
     profile = profile_of(options["profile"])
     measures = profile.parse(options["measures"] or profile.measures)  # names are checked now, not after hours
     keeps = (options["retriever"] in MODEL or options["rerank"]) and not dry_run
     kept = f"work so far is kept in {work}. To resume" if keeps else "nothing was written. To start again"
     with long_work(work, kept) as stages:
         collection = _collection(source, options)
-        if output:
+        if output is not None:
             check_output(output, collection.sources)  # before a model is downloaded
         for sentence in collection.notes:
             stages.note(sentence)
@@ -204,33 +183,42 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
             check_kinds(measures, collection.qrels)
         elif options["measures"] or options["profile"]:
             stages.note("There are no judgments, so nothing will be scored.")
-        retriever, name = _retriever(collection, options, dry_run)
-        request = pipeline.Request(
-            collection=collection,
-            output=output,
-            work=work,
-            retriever=retriever,
-            k=options["depth"],
-            tag=name if options["tag"] is None else options["tag"],
-            paths=options["paths"],
-            reranker=reranker_of(options, options["rerank"], weights=not dry_run) if options["rerank"] else None,
-        )
-        if options["embeddings_only"]:
-            made = pipeline.embed(request, stages)
+        request = _request(collection, output or "", work, options, dry_run, stages)
+        if output is None:
+            put(_about_embeddings(pipeline.embed(request, stages)), None)
         elif dry_run:
-            told = forecast(request, stages, probe=options["probe"])
+            plan = forecast(request, stages)
         else:
             done = pipeline.retrieve(request, stages, ["treceval", *sys.argv[1:]])
-    if options["embeddings_only"]:
-        for side in ("passages", "queries"):
-            count, dimensions = made[side]["vectors"]
-            put(f"{side}: {count:,} vectors of {dimensions} dimensions in {made[side]['folder']}\n", None)
-    elif dry_run:
-        put(told.text(), None)
-        note(*told.notes)
-    else:
+    if output is not None and dry_run:
+        put(plan.text(), None)
+        note(*plan.notes)
+    elif output is not None:
         wrote(output, f"{output}.json")
         _print_scores(collection, output, done, profile, options)
+
+
+def _about_embeddings(made: dict[str, Any]) -> str:
+    """Say where embeddings are."""
+    lines = []
+    for side in ("passages", "queries"):
+        count, dimensions = made[side]["vectors"]
+        lines.append(f"{side}: {count:,} vectors of {dimensions} dimensions in {made[side]['folder']}\n")
+    return "".join(lines)
+
+
+def _request(
+    collection: Collection, output: str, work: str, options: dict[str, Any], dry_run: bool, reporter: Reporter
+) -> Request:
+    """Return the request; models are looked for, and downloaded unless it is only planned."""
+    from treceval_py.retrieval.pipeline import Request
+
+    retriever, tag = _retriever(collection, options, dry_run, reporter)
+    tag = tag if options["tag"] is None else options["tag"]
+    reranker = None
+    if options["rerank"]:
+        reranker = reranker_of(options, options["rerank"], options["rerank_depth"], reporter, weights=not dry_run)
+    return Request(collection, output, work, retriever, options["depth"], tag, options["paths"], reranker)
 
 
 def _collection(source: str, options: dict[str, Any]) -> Collection:
@@ -239,11 +227,10 @@ def _collection(source: str, options: dict[str, Any]) -> Collection:
     from treceval_py.retrieval.collection import Collection, open_collection
     from treceval_py.retrieval.external import read_vectors
 
-    if not options["passage_embeddings"]:
+    if not options["embeddings"]:
         names = ("corpus", "queries", "qrels", "split", "protocol")
         return open_collection(source, **{name: options[name] for name in names})
-    passages = read_vectors(options["passage_embeddings"])
-    queries = read_vectors(options["query_embeddings"], "query")
+    passages, queries = read_vectors(options["embeddings"][0]), read_vectors(options["embeddings"][1], "query")
     if source:
         judged = open_collection(source, qrels=options["qrels"], split=options["split"])
         return judged._replace(corpus=passages, queries=queries)
@@ -251,43 +238,36 @@ def _collection(source: str, options: dict[str, Any]) -> Collection:
     return Collection(passages.name, passages, queries, qrels, options["qrels"], ())
 
 
-def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -> tuple[Retriever, str]:
+def _retriever(
+    collection: Collection, options: dict[str, Any], dry_run: bool, reporter: Reporter
+) -> tuple[Retriever, str]:
     """Return the retriever and the tag of its run."""
     from treceval_py.retrieval import lexical
     from treceval_py.retrieval.external import Embedded, Imported
+    from treceval_py.retrieval.indexing import IndexSettings
     from treceval_py.retrieval.pipeline import Dense, Jaccard
 
     if options["retriever"] == "jaccard":
         return Jaccard(), "jaccard"
     if options["retriever"] in BM25:
-        given = {name: options[name] for name in OF_BM25 if options[name] is not None}
-        return lexical.BM25[options["retriever"]]._replace(**given), "bm25"
-    from treceval_py.retrieval.indexing import IndexSettings
-
-    index = None
-    if options["index"] is not None:
-        index = IndexSettings(options["index"], options["similarity"])
+        preset = lexical.BM25[options["retriever"]]
+        k1, b = options["bm25"] or (preset.k1, preset.b)
+        return preset._replace(k1=k1, b=b), "bm25"
+    index = None if options["index"] is None else IndexSettings(options["index"], options["similarity"])
+    where = {"similarity": options["similarity"], "index": index, "ray": options["ray"]}
     if isinstance(collection.corpus, Embedded) and isinstance(collection.queries, Embedded):
-        search = {name: options[name] for name in ("similarity", "ray")}
-        retriever = Imported(collection.corpus, collection.queries, index=index, **search)
-        return retriever, tag_of(options["passage_embeddings"])
-    from treceval_py.retrieval.devices import choose_precision, devices_for
+        return Imported(collection.corpus, collection.queries, **where), tag_of(options["embeddings"][0])
     from treceval_py.retrieval.hub import ENCODING, check_packages
     from treceval_py.retrieval.models import find_model, settings_for
 
     check_packages(*ENCODING)  # before a model is downloaded
     name = options["model"] or MODEL[options["retriever"]]
-    model = find_model(
-        name + (f"@{options['revision']}" if options["revision"] else ""),
-        wanted=options["retriever"],
-        weights=not dry_run,
-    )
-    devices = devices_for(options["devices"]) if options["ray"] is None else []  # a cluster has its own devices
-    precision = choose_precision(options["precision"], devices)
-    settings = settings_for(model, precision=precision, **{name: options[name] for name in SETTINGS})
-    names = ("engine", "batch_size", "shard_size", "storage", "reuse", "similarity", "ray", "shared_work")
-    own = {name: options[name] for name in names}
-    return Dense(model=model, settings=settings, devices=devices, index=index, **own), tag_of(name)
+    model = find_model(name, wanted=options["retriever"], weights=not dry_run)
+    devices, precision = devices_of(options, reporter)
+    how = {key: options[key] for key in ("pooling", "instruction", "max_length")}
+    settings = settings_for(model, precision=precision, **how)
+    own = {"batch_size": options["batch_size"], "engine": options["engine"]}
+    return Dense(model, settings, devices, **own, **where), tag_of(model.name)
 
 
 def _print_scores(
@@ -308,7 +288,7 @@ def _print_scores(
     if qrels is None:
         return
     # The tutorial compares texts, not ids.
-    if collection.copies and profile.name == "flagembedding-tutorial" and done.written.lines:
+    if collection.copies and profile.name == TUTORIAL and done.written.lines:
         level, qrels = 2, judge_texts(collection, read_run(output))
     if options["protocol"] != "full" or not os.path.isfile(collection.qrels_name or ""):
         # They are not a whole file.
@@ -326,4 +306,22 @@ def _print_scores(
     scoring = Scoring(measures, profile, level=level, complete=complete)
     results = Evaluator(qrels, scoring, Reading("trec_results")).scored(output)
     put(results_text([results], "trec", Options(), Style()), None)
-    note(*about(results))
+    note(*about(results), *_about_depth(measures, profile, done, options["depth"]))
+
+
+def _about_depth(measures: Sequence[Measure], profile: Profile, done: Outcome, depth: int) -> Iterator[str]:
+    """Yield notes on values that depend on how many documents were retrieved."""
+    from treceval_py.retrieval.collection import PROTOCOLS
+
+    count = done.record.get("collection", {}).get("passages", {}).get("count", depth + 1)
+    if depth >= count:
+        return  # everything was retrieved
+    deeper = [measure.name for measure in measures if dict(measure.parameters).get("cutoff", 0) > depth]
+    if deeper:
+        yield f"{', '.join(deeper)}: only {depth:,} documents per query were retrieved (-k {depth})."
+    usual = PROTOCOLS["truncated"]
+    if profile.name == TUTORIAL and depth != usual and any("ndcg" in measure.family.name for measure in measures):
+        yield (
+            f"nDCG is not the tutorial's: the ideal ranking is made from the {depth:,} documents that were retrieved, "
+            f"in the tutorial from {usual}. Its values: -k {usual}."
+        )

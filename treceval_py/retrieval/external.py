@@ -18,7 +18,7 @@ from treceval_py.corpora.texts import Kind, PlacedTexts
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.indexing import IndexSettings
-from treceval_py.retrieval.shards import finished_store
+from treceval_py.retrieval.shards import finished_store, is_store
 from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, block_rows, chained
 
 ID_COLUMNS = ("id", "_id", "docid", "doc_id", "qid", "query_id")
@@ -187,7 +187,7 @@ def read_vectors(path: str, kind: Kind = "document") -> Embedded:
         None of these exists, vectors differ in length, or there is not one for each id; or a work folder is not
         finished, or its vectors are sparse.
     """
-    if os.path.isfile(os.path.join(path, "manifest.json")):
+    if is_store(path):
         store = finished_store(path)
         stored = store.vectors()
         if not isinstance(stored, StreamedVectors):

@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias
 
 from treceval_py.corpora.reporting import SILENT, Reporter
-from treceval_py.corpora.texts import Chunk, Survey, Texts, chunks, survey
+from treceval_py.corpora.texts import Chunk, Survey, Texts, survey
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.digests import digest_of_file
@@ -35,13 +36,19 @@ from treceval_py.retrieval.models import Model, Settings, Side, identity
 from treceval_py.retrieval.parts import Parts, key_of
 from treceval_py.retrieval.pool import Pool, Task, connected, open_pool
 from treceval_py.retrieval.reranking import Outcome, rerank
-from treceval_py.retrieval.shards import Store, check_chunk, deciding, locked
+from treceval_py.retrieval.shards import Store, as_surveyed, deciding, locked, read_manifest
 from treceval_py.retrieval.vectors import SparseVectors
 from treceval_py.runs.record import provenance, read_json, read_sidecar, version_of, write_json, write_sidecar
 from treceval_py.runs.writing import SearchResults, check_output, check_tag, write_search_results
 
 SHARD_SIZE = 10_000
-"""Texts in a shard: a kill can cost this much work, some minutes of a CPU."""
+"""Most texts in a shard: some seconds of a GPU."""
+
+LEAST_SHARD = 100
+"""Fewest texts of a full shard, however large the model is."""
+
+MINUTE = 450e9
+"""Texts times bytes of weights in a shard of a CPU: 1,000 texts with bge-base, 47 seconds on two cores as measured."""
 
 GROUP = 2048
 """Queries searched together: a kill can cost this much of the search."""
@@ -61,35 +68,23 @@ class Dense:
         Devices to encode on, such as ``("cuda:0", "cuda:1")``.
     batch_size : int, optional
         Texts to encode at once. Default: a number that suits each device.
-    shard_size : int
-        Texts in a shard.
-    storage : str
-        How vectors are stored: ``float32`` or ``float16``; sparse ones always as ``sparse``.
-    reuse : str
-        What to reuse if the corpus changed: unchanged ``shards``, or the vectors of all unchanged ``passages``.
     similarity : str
         ``inner-product``, ``cosine`` or ``l2``.
     index : IndexSettings, optional
         A Faiss index in place of exact search.
     ray : str, optional
         The address of a Ray cluster, where encoding and exact search are done.
-    shared_work : bool
-        Whether the nodes of the cluster write embeddings into the work folder themselves, which all of them must see.
     engine : str, optional
-        ``flagembedding`` or ``sentence-transformers``; by default what suits the model.
+        The package that runs the model: ``flagembedding`` or ``sentence-transformers``. Default: what suits the model.
     """
 
     model: Model
     settings: Settings
     devices: Sequence[str]
     batch_size: int | None = None
-    shard_size: int = SHARD_SIZE
-    storage: str = "float32"
-    reuse: str = "shards"
     similarity: str = "inner-product"
     index: IndexSettings | None = None
     ray: str | None = None
-    shared_work: bool = False
     engine: str | None = None
 
     @property
@@ -159,7 +154,7 @@ Embeddings: TypeAlias = "Mapping[Side, Store | Embedded]"
 """Vectors of queries and of passages with their ids, whatever their source."""
 
 
-class Found(NamedTuple):
+class Hits(NamedTuple):
     """The hits of a retriever in groups of queries, the ids of the passages, and the record."""
 
     ranked: Iterator[SearchResults]
@@ -248,8 +243,8 @@ def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequen
     )
     texts: dict[str, Any] = {}
     for side, seen in looked.items():
-        told = {key: each for key, each in seen._asdict().items() if key not in {"hashes", "sizes"}}
-        texts[side] = {"sha256": seen.sha256, **told}
+        facts = {key: value for key, value in seen._asdict().items() if key not in {"hashes", "sizes"}}
+        texts[side] = {"sha256": seen.sha256, **facts}
         if seen.empty:
             watch.note(f"{seen.empty:,} of {seen.count:,} {side} are empty.")
     if written.without_hits:
@@ -319,14 +314,27 @@ def uses_work(request: Request) -> bool:
 
 def look(request: Request, reporter: Reporter = SILENT) -> Surveys:
     """Read the texts of a request once: count them, check their ids, hash them."""
-    size = request.retriever.shard_size if isinstance(request.retriever, Dense) else SHARD_SIZE
     looked: Surveys = {}
     sides: tuple[Side, ...] = ("queries", "passages")
     for side, texts in zip(sides, (request.collection.queries, request.collection.corpus), strict=True):
+        size = _shard_size(request, request.retriever, side) if isinstance(request.retriever, Dense) else SHARD_SIZE
         reporter.begin(f"read {side}", texts.known_count(), side)
         looked[side] = survey(texts, size, reporter)
         reporter.end()
     return looked
+
+
+def _shard_size(request: Request, dense: Dense, side: Side) -> int:
+    """Return the most texts in a shard: about a minute's work, or what existing shards have."""
+    if side == "passages":
+        manifest = read_manifest(os.path.join(request.work, side))
+        if manifest is not None and manifest.shards:
+            return manifest.shard_size
+        if dense.devices != ["cpu"] * len(dense.devices) or dense.ray is not None:
+            return SHARD_SIZE
+    # Queries are few, and the hashes of their chunks name their folder, which must not depend on the device.
+    size = min(max(MINUTE / max(dense.model.bytes, 1), LEAST_SHARD), SHARD_SIZE)
+    return int(float(f"{size:.0e}"))
 
 
 # Vectors of a model
@@ -335,12 +343,12 @@ def look(request: Request, reporter: Reporter = SILENT) -> Surveys:
 def store_of(request: Request, dense: Dense, side: Side, looked: Survey) -> Store:
     """Return the embeddings of a side, not yet compared with the folder."""
     folder, made = os.path.join(request.work, side), identity(dense.model, dense.settings, side)
-    texts, storage, reuse = request.collection.corpus, dense.storage, dense.reuse == "passages"
+    texts = request.collection.corpus
     if side == "queries":
-        # Each set of queries with each way to encode it has a folder of its own, and takes no room worth a digit.
+        # Each set of queries with each way to encode it has a folder of its own.
         folder = os.path.join(folder, key_of([looked.sha256, deciding(made)]))
-        texts, storage, reuse = request.collection.queries, "float32", False
-    return Store(folder, made, looked, texts, "sparse" if dense.sparse else storage, reuse)
+        texts = request.collection.queries
+    return Store(folder, made, looked, texts)
 
 
 def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
@@ -374,7 +382,7 @@ def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
     return {"queries": about["queries"], "passages": about["passages"], "notes": watch.notes}
 
 
-def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, watch: _Watch) -> Found:
+def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, watch: _Watch) -> Hits:
     """Encode texts without vectors, and search."""
     with _cluster(retriever.ray):  # for encoding and search alike
         sides: Embeddings
@@ -406,16 +414,11 @@ def _encoded(
             watch.end()
             for side in looked:
                 _encode(stores[side], side, pool, watch)
-    if taken := stores["passages"].taken():
-        watch.note(
-            f"The vectors of {taken:,} passages were taken from shards with other texts (--set reuse=passages): their "
-            "last digits may differ from those of an encoding from scratch."
-        )
     for side, store in stores.items():
         if len(store.makers()) > 1:
             watch.note(
-                f"The embeddings of the {side} were made in {len(store.makers())} different ways (devices, batch "
-                "sizes or versions; the manifest lists them): their last digits may differ from those made in one."
+                f"The embeddings of the {side} were made in {len(store.makers())} different ways (engines, devices, "
+                "batch sizes, versions; the manifest lists them): their last digits may differ from those made in one."
             )
     about: dict[str, Any] = {side: _about_store(store) for side, store in stores.items()}
     return stores, {**about, "sources": dense.settings.sources, "taken_over": before}
@@ -427,30 +430,34 @@ def _cluster(address: str | None) -> AbstractContextManager[Any]:
 
 
 def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
-    """Encode the texts that have no vectors yet."""
+    """Encode the texts that have no vectors yet; each shard is written while the next ones are encoded."""
     watch.note(*pool.notes)
     if not store.missing():
         return
-    count, left, again = store.survey.count, store.left(), store.again()
-    if again:
-        told = f", {again:,} of them only because texts beside them changed: --set reuse=passages takes their vectors."
-        if store.reuse:
-            told = f"; the vectors of {again:,} are taken from shards with other texts."
-        watch.note(f"{left:,} of {count:,} {side} will be encoded{told}")
-    watch.begin(f"encode {side}", count, side, count - left)
+    count, done = store.survey.count, store.done()
+    if store.spare():
+        watch.note(f"{count - done:,} of {count:,} {side} will be encoded: those in shards with a change.")
+    watch.begin(f"encode {side}", count, side, done)
     asked: dict[int, Chunk] = {}
 
     def tasks() -> Iterator[Task]:
-        for chunk, some in store.wanted():
+        for chunk in store.wanted():
             asked[chunk.number] = chunk
-            yield Task(chunk.number, (some.texts, some.ids, side), len(some.texts))
+            yield Task(chunk.number, (chunk.texts, chunk.ids, side), len(chunk.ids))
 
-    for task, made, by in pool.run(tasks(), watch.advance):
-        store.add(asked.pop(task.number), made, by)
+    writing: Future[None] | None = None
+    # One thread writes, and at most one shard waits for it: a kill must not cost more. Its errors are raised here.
+    with ThreadPoolExecutor(1) as writer:
+        for task, vectors, by in pool.run(tasks(), watch.advance):
+            if writing is not None:
+                writing.result()
+            writing = writer.submit(store.add, asked.pop(task.number), vectors, by)
+        if writing is not None:
+            writing.result()
     watch.end()
     watch.note(*pool.notes)  # it may have more to say by now, of a batch that had to shrink for example
-    if store.missing():
-        raise RunnerError("the texts changed while they were read", "Start again.", file=store.survey.name)
+    if lost := len(store.missing()):
+        raise RunnerError(f"{lost:,} shards were not encoded", "Repeat the command to resume.", file=store.folder)
 
 
 # Search by vectors, wherever they come from
@@ -460,14 +467,14 @@ Engine: TypeAlias = "tuple[Callable[..., Any], dict[str, Any]]"
 """What returns the best passages for vectors of queries, how many, and says how many it looked at; its record."""
 
 
-def _searched(request: Request, retriever: Dense | Imported, sides: Embeddings, watch: _Watch) -> Found:
+def _searched(request: Request, retriever: Dense | Imported, sides: Embeddings, watch: _Watch) -> Hits:
     """Search in groups of queries; hits are kept on disk until the run is written."""
     queries, passages = sides["queries"], sides["passages"]
     count, k = passages.vectors().count, min(request.k, passages.vectors().count)
     groups = -(-queries.vectors().count // GROUP)
     engine, about = _engine(request, retriever, passages, watch)
     # Not by the names of files: a work folder may be moved.
-    how = {name: each for name, each in about.items() if name != "file"}
+    how = {name: value for name, value in about.items() if name != "file"}
     key = key_of([passages.content(), queries.content(), k, retriever.similarity, how, GROUP])
     parts = Parts(os.path.join(request.work, "search", key), groups)
     missing = parts.missing()
@@ -485,7 +492,7 @@ def _searched(request: Request, retriever: Dense | Imported, sides: Embeddings, 
             start = number * GROUP
             yield SearchResults(ids.text(start, start + len(part["scores"])), part["positions"], part["scores"])
 
-    return Found(ranked(), passages.ids(), {"search": about}, parts)
+    return Hits(ranked(), passages.ids(), {"search": about}, parts)
 
 
 def _engine(request: Request, retriever: Dense | Imported, passages: Store | Embedded, watch: _Watch) -> Engine:
@@ -530,12 +537,12 @@ def _engine(request: Request, retriever: Dense | Imported, passages: Store | Emb
 # Words
 
 
-def _by_words(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, watch: _Watch) -> Found:
+def _by_words(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, watch: _Watch) -> Hits:
     """Rank by words."""
-    queries = list(_as_surveyed(request.collection.queries, looked["queries"], []))
+    queries = list(_pairs(request.collection.queries, looked["queries"], []))
     k = min(request.k, looked["passages"].count)
     ids: list[bytes] = []
-    corpus = _as_surveyed(request.collection.corpus, looked["passages"], ids)
+    corpus = _pairs(request.collection.corpus, looked["passages"], ids)
     if isinstance(retriever, Bm25):
         ranked, about = rank_bm25(corpus, queries, k, retriever, watch.advance), about_bm25(retriever)
     else:
@@ -545,19 +552,14 @@ def _by_words(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, watc
     # Both read the whole corpus before their first group comes out, so the ids are all there then.
     first = list(islice(ranked, 1))
     watch.end()
-    return Found(chain(first, ranked), Ids.from_bytes(ids), {"search": about})
+    return Hits(chain(first, ranked), Ids.from_bytes(ids), {"search": about})
 
 
-def _as_surveyed(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tuple[str, str]]:
-    """Yield texts and collect their ids; refuse texts that changed since the survey."""
-    count = 0
-    for chunk in chunks(texts, looked.shard_size):
-        check_chunk(chunk, looked)
-        count += 1
+def _pairs(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tuple[str, str]]:
+    """Yield texts and collect their ids."""
+    for chunk in as_surveyed(texts, looked):
         ids.extend(map(encode, chunk.ids))
         yield from zip(chunk.ids, chunk.texts, strict=True)
-    if count != len(looked.hashes):
-        raise RunnerError("the texts changed while they were read", "Start again.", file=looked.name)
 
 
 # The record
@@ -566,7 +568,7 @@ def _as_surveyed(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tup
 def _about_store(store: Store) -> dict[str, Any]:
     return {
         "folder": store.folder, "made": store.made, "storage": store.storage, "sha256": store.content(),
-        "vectors": [store.survey.count, store.dimensions], "shards": len(store.names), "taken": store.taken(),
+        "vectors": [store.survey.count, store.dimensions], "shards": len(store.names),
         "shard_size": store.survey.shard_size, "by": store.makers(),
     }  # fmt: skip
 

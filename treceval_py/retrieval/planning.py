@@ -1,26 +1,30 @@
-"""Forecast a request: its steps, sizes and times, and existing results, without doing it."""
+"""Forecast a request without doing it: steps, sizes, memory, existing results, and times measured on a sample."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
-from typing import NamedTuple
+from itertools import cycle, islice
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from treceval_py.corpora.reporting import SILENT, Reporter
-from treceval_py.retrieval import indexing
+from treceval_py.corpora.texts import Texts
+from treceval_py.retrieval import exact, indexing
 from treceval_py.retrieval.devices import default_batch_size
-from treceval_py.retrieval.engines import Reranker
+from treceval_py.retrieval.engines import Reranker, encoder_maker, reranker_maker
 from treceval_py.retrieval.external import Imported
 from treceval_py.retrieval.lexical import Bm25, rank_bm25, rank_jaccard
 from treceval_py.retrieval.models import Side
-from treceval_py.retrieval.pipeline import GROUP, Dense, Jaccard, Request, Surveys, check_request, look, store_of
-from treceval_py.retrieval.probing import Measured, probe_dense, probe_rerank, probe_search, probe_words, sample
-from treceval_py.retrieval.products import BATCH, BLOCK
+from treceval_py.retrieval.pipeline import GROUP, Dense, Request, Surveys, check_request, look, store_of
+from treceval_py.retrieval.pool import Maker, Pool, Task, open_pool
 from treceval_py.retrieval.shards import Store
-from treceval_py.retrieval.vectors import BLOCK_BYTES
+from treceval_py.retrieval.vectors import BLOCK_BYTES, ArrayVectors, block_rows
 
 LIBRARIES = 600_000_000
 """Bytes that torch, transformers and Faiss take before they do anything, as measured with torch 2.13 for CPUs."""
@@ -28,8 +32,8 @@ LIBRARIES = 600_000_000
 TOKENS_OF_A_CHARACTER = 20
 """Bytes for each character of a shard while its tokens are kept: 4.2 KB for a text of 60 tokens, as measured."""
 
-COPIES = 3.5
-"""How often the vectors of a shard are in memory while they are made, as measured."""
+COPIES = 5
+"""How often the vectors of a shard are in memory: 3.5 times while they are made, as measured, and while written."""
 
 BM25_PASSAGE = 400
 """Bytes of a passage of 60 words while the index of BM25 is built, as measured with 7,000 queries."""
@@ -37,14 +41,23 @@ BM25_PASSAGE = 400
 WEIGHTS = 120
 """Typical number of words with a weight in a passage: SPLADE's passages of MS MARCO have 100 to 200."""
 
-BYTES_OF_A_NUMBER = {"float32": 4, "float16": 2, "sparse": 8}
-"""Bytes of a number of a vector by its storage; a sparse one has its place with it."""
-
 ID = 24
 """Approximate bytes of a passage's id and its position."""
 
 LINE = 14
 """Bytes of a line of a run beside its ids and tag: Q0, rank, score, spaces."""
+
+SAMPLE = 4096
+"""Fewest texts, evenly spread over a collection, whose lengths are sampled."""
+
+QUERIES = 64
+"""Most queries of a search that is timed."""
+
+CHARACTERS = 4
+"""Approximate characters per token."""
+
+ENOUGH = 1.0
+"""Shortest time of a sample, in seconds; a fast model gets more texts."""
 
 
 class Forecast(NamedTuple):
@@ -60,15 +73,15 @@ class Forecast(NamedTuple):
         Approximate peak memory in bytes.
     notes : tuple of str
         What may go wrong.
-    times : dict of str to Measured
-        Time of each stage that was measured.
+    times : dict of str to float
+        Seconds of each stage that was measured.
     """
 
     rows: tuple[tuple[str, str], ...]
     disk: int
     memory: int
     notes: tuple[str, ...]
-    times: Mapping[str, Measured]
+    times: Mapping[str, float]
 
     def text(self) -> str:
         """Return the rows as lines for people."""
@@ -76,8 +89,8 @@ class Forecast(NamedTuple):
         return "".join(f"{name:<{width}}  {description}\n" for name, description in self.rows)
 
 
-def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = True) -> Forecast:
-    """Forecast a request; the texts are read and nothing is written.
+def forecast(request: Request, reporter: Reporter = SILENT) -> Forecast:
+    """Forecast a request; the texts are read, a sample of them is encoded or ranked, and nothing is written.
 
     Parameters
     ----------
@@ -85,9 +98,6 @@ def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = Tru
         The request.
     reporter : Reporter
         Receives progress and notes.
-    probe : bool
-        Whether to measure how long it would take: two batches of passages, 64 passages at least, are encoded on each
-        device, queries alike, and a block of random vectors is searched.
 
     Returns
     -------
@@ -102,107 +112,58 @@ def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = Tru
         The collection cannot be read.
     """
     check_request(request)
-    collection, retriever = request.collection, request.retriever
-    since = time.perf_counter()
+    retriever, reranker, since = request.retriever, request.reranker, time.perf_counter()
     looked = look(request, reporter)
-    # They are read once to look at them, and once for the work.
-    times = {"read texts": Measured(2 * (time.perf_counter() - since))}
-    passages, queries, k = looked["passages"].count, looked["queries"].count, min(request.k, looked["passages"].count)
+    times = {"read texts": 2 * (time.perf_counter() - since)}  # to look at them, and for the work
+    passages, queries = looked["passages"].count, looked["queries"].count
+    k = min(request.k, passages)
     disk = run = queries * k * (LINE + len(f"{passages}{queries}{request.tag}"))
-    left: dict[Side, int] = {}
-    rows = [("collection", collection.name)]
-    for side, survey in looked.items():
-        texts = f"{survey.count:,} of {survey.name}, {survey.characters:,} characters, the longest {survey.longest:,}"
-        rows.append((side, texts))
-    rows.append(("judgments", collection.qrels_name or "none"))
+    rows, left = [("collection", request.collection.name)], dict[Side, int]()
+    for side, texts in looked.items():
+        characters = f"{texts.characters:,} characters, the longest {texts.longest:,}"
+        rows.append((side, f"{texts.count:,} of {texts.name}, {characters}"))
+    rows.append(("judgments", request.collection.qrels_name or "none"))
     if isinstance(retriever, Dense):
-        stores = {side: store_of(request, retriever, side, looked[side]) for side in looked}
-        # Embeddings of a model that is not here cannot be compared and do not count.
-        for store in stores.values() if retriever.model.files else ():
-            store.find()
-        rows += [*_model_rows(retriever), *((side, _there(store)) for side, store in stores.items())]
-        left = {side: store.left() for side, store in stores.items()}
-        disk += sum(_bytes(store) - sum(shard.size for shard in store.present()) for store in stores.values())
-    if by_vectors := isinstance(retriever, Dense | Imported):
+        rows += _model_rows(retriever)
+        for side, texts in looked.items():
+            store = store_of(request, retriever, side, texts)
+            if retriever.model.files:  # else it is not here, and existing embeddings cannot be compared
+                store.find()
+            rows.append((side, _existing(store)))
+            left[side] = texts.count - store.done()
+            disk += _bytes(store) - sum(shard.size for shard in store.present())
+    if isinstance(retriever, Imported):
+        retriever.look(reporter)
+        rows.append(("vectors", f"{retriever.dimensions} dimensions, made elsewhere"))
+    hits = 0
+    if isinstance(retriever, Dense | Imported):
         search, index = _search_row(retriever, passages)
-        if isinstance(retriever, Imported):
-            retriever.look(reporter)
-            rows.append(("vectors", f"{retriever.dimensions} dimensions, made elsewhere"))
         rows.append(("search", search))
-        disk += index
-        memory = _memory(request, retriever, looked, index)
+        disk, hits, memory = disk + index, 12 * queries * k, _memory(request, retriever, looked, index)
     else:
         words = isinstance(retriever, Bm25)
         rows.append(("retriever", "bm25" if words else "jaccard"))
         memory = passages * (BM25_PASSAGE if words else ID)
-    if request.reranker is not None:
-        pairs = queries * min(k, request.reranker.depth)
-        rows.append(("rerank", f"at most {pairs:,} pairs with {request.reranker.model.name}"))
-        memory = max(memory, LIBRARIES + max(len(request.reranker.devices), 1) * request.reranker.model.bytes)
-    hit_bytes = 12 * queries * k if by_vectors else 0
-    rows += [
-        ("run", f"{request.output}: at most {_size(run)}"),
-        ("to write", _size(disk) + (f", and {_size(hit_bytes)} meanwhile" if by_vectors else "")),
-        (
-            "memory",
-            f"about {_size(memory)} "
-            + ("at most" if by_vectors or request.reranker is not None else "beside the program"),
-        ),
-    ]
-    notes = _about_room(request.work if by_vectors else request.output, disk + hit_bytes)
-    if probe:
-        reporter.begin("measure", None, "stages")
-        without = _measure(request, looked, left, times)
-        reporter.advance(len(times))
-        reporter.end()
-        total = sum(stage.seconds for stage in times.values())
-        wrong = sum(stage.seconds * stage.uncertainty for stage in times.values()) / total
-        stages = ", ".join(f"{name} {_span(stage.seconds)}" for name, stage in times.items())
-        rows.append(("time", f"about {_span(total)}, give or take {wrong:.0%}: {stages}"))
-        if without:
-            notes += (f"The time is without {', '.join(without)}, which cannot be measured here.",)
-    return Forecast(tuple(rows), disk, memory, notes, times if probe else {})
+    if reranker is not None:
+        rows.append(("rerank", f"at most {queries * min(k, reranker.depth):,} pairs with {reranker.model.name}"))
+        memory = max(memory, LIBRARIES + max(len(reranker.devices), 1) * reranker.model.bytes)
+    rows.append(("run", f"{request.output}: at most {_size(run)}"))
+    rows.append(("to write", _size(disk) + (f", and {_size(hits)} meanwhile" if hits else "")))
+    rows.append(("memory", f"about {_size(memory)} {'at most' if hits or reranker else 'beside the program'}"))
+    notes = _about_room(request.work if hits else request.output, disk + hits)
+    reporter.begin("measure", None, "stages")
+    without = _measure(request, looked, left, times)
+    reporter.advance(len(times))
+    reporter.end()
+    ordered = sorted(times, key=lambda name: "rerank" in name)
+    stages = ", ".join(f"{name} {_span(times[name])}" for name in ordered)
+    rows.append(("time", f"about {_span(sum(times.values()))}: {stages}"))
+    if without:
+        notes += (f"The time is without {', '.join(without)}, which cannot be measured here.",)
+    return Forecast(tuple(rows), disk, memory, notes, times)
 
 
-def _measure(request: Request, looked: Surveys, left: dict[Side, int], times: dict[str, Measured]) -> list[str]:
-    """Add the times of what can be measured, and return the stages that cannot."""
-    retriever, reranker, without = request.retriever, request.reranker, []
-    passages, queries, k = looked["passages"].count, looked["queries"].count, min(request.k, looked["passages"].count)
-    samples: dict[Side, list[str]] = {
-        "queries": sample(request.collection.queries, queries),
-        "passages": sample(request.collection.corpus, passages),
-    }
-    if isinstance(retriever, Bm25 | Jaccard):
-        rank = partial(rank_bm25, settings=retriever) if isinstance(retriever, Bm25) else rank_jaccard
-        times["rank"] = probe_words(rank, samples, passages, queries, k)
-    else:
-        if isinstance(retriever, Dense) and any(left.values()):
-            if where := _elsewhere(retriever):
-                without.append(f"encoding {where}")
-            else:
-                times |= probe_dense(retriever, samples, left)
-        if retriever.index is not None:
-            without.append("search with an index")
-        elif retriever.ray is not None or (isinstance(retriever, Dense) and retriever.sparse):
-            without.append("search on a cluster" if retriever.ray is not None else "search by sparse vectors")
-        else:
-            times["search"] = probe_search(retriever, passages, queries, k)
-    if reranker is not None and (where := _elsewhere(reranker)):
-        without.append(f"reranking {where}")
-    elif reranker is not None:
-        times |= probe_rerank(reranker, samples, queries * min(k, reranker.depth))
-    return without
-
-
-def _elsewhere(stage: Dense | Reranker) -> str:
-    """Return where a stage runs if its time cannot be measured here; empty if it can."""
-    return "on a cluster" if stage.ray is not None else "" if stage.model.files else "by a model that is not here yet"
-
-
-def _span(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+# Sizes
 
 
 def _model_rows(dense: Dense) -> Iterator[tuple[str, str]]:
@@ -220,35 +181,32 @@ def _model_rows(dense: Dense) -> Iterator[tuple[str, str]]:
     if not settings.query_instruction + settings.passage_instruction:
         yield "", "no instruction"
     where = f"the Ray cluster {dense.ray}" if dense.ray is not None else ", ".join(dense.devices)
-    count = _batch_size(dense)
-    batch = f"{count} texts at once" if count else "as many texts at once as suits each node"
-    yield "encode", f"on {where}, {batch}, {settings.max_length} tokens at most"
+    count = _batch_size(dense) or "as many as suit each node"
+    yield "encode", f"on {where}, {count} texts at once, {settings.max_length} tokens at most"
 
 
-def _batch_size(dense: Dense) -> int | None:
-    """Return the number of texts encoded at once; None if the nodes of a cluster decide."""
-    return dense.batch_size or (default_batch_size(dense.devices[0]) if dense.devices else None)
+def _batch_size(stage: Dense | Reranker) -> int | None:
+    """Return the number of texts processed at once; None if the nodes of a cluster decide."""
+    return stage.batch_size or (default_batch_size(stage.devices[0]) if stage.devices else None)
 
 
-def _there(store: Store) -> str:
+def _existing(store: Store) -> str:
+    """Describe the shards of some texts, and those of others beside them."""
     total, done = len(store.names), len(store.present())
     size = f"{total:,} shard{'s' if total != 1 else ''} of at most {store.survey.shard_size:,} in {store.folder}"
     if not store.shards:
         return f"{size}, none there yet: {_size(_bytes(store))}"
-    told = "all there" if done == total else f"{done:,} there: {store.left():,} texts are left to encode"
-    if again := store.again():
-        told += f"; the vectors of {again:,} are taken" if store.reuse else (
-            f", {again:,} of them only because texts beside them changed (--set reuse=passages takes their vectors)"
-        )  # fmt: skip
-    if spare := store.spare().values():
-        told += f". Shards of other texts stay: {len(spare):,}, {_size(sum(shard.size for shard in spare))}"
-    return f"{size}, {told}"
+    left = f"{done:,} there: {store.survey.count - store.done():,} texts are left to encode"
+    spare = store.spare()
+    others = f". Shards of other texts stay: {len(spare):,}, {_size(sum(shard.size for shard in spare))}"
+    return f"{size}, {'all there' if done == total else left}{others if spare else ''}"
 
 
 def _bytes(store: Store) -> int:
-    """Return how large the embeddings of all texts are."""
-    numbers = WEIGHTS if store.storage == "sparse" else store.dimensions
-    return store.survey.count * (BYTES_OF_A_NUMBER[store.storage] * numbers + len(str(store.survey.count)) + 1)
+    """Return how large the embeddings of all texts are; float16 is stored only where the model computes so."""
+    storage = store.storage or ("sparse" if store.made.get("kind") == "sparse" else "float32")
+    vector = WEIGHTS * 8 if storage == "sparse" else store.dimensions * np.dtype(storage).itemsize
+    return store.survey.count * (vector + len(str(store.survey.count)) + 1)
 
 
 def _search_row(dense: Dense | Imported, passages: int) -> tuple[str, int]:
@@ -257,20 +215,22 @@ def _search_row(dense: Dense | Imported, passages: int) -> tuple[str, int]:
         needed = indexing.check(dense.index, dense.dimensions, passages)
         size = "of unknown size" if needed is None else f"{_size(needed)} in memory and on disk"
         return f"{dense.index.factory}, {dense.similarity}: {size}", needed or 0
-    if isinstance(dense, Dense) and dense.sparse:
-        return f"exact, by sparse products, over blocks of {BLOCK:,} passages", 0
+    if _is_sparse(dense):
+        return "exact, by sparse products", 0
     return f"exact, {dense.similarity}, over blocks of {_size(BLOCK_BYTES)}", 0
+
+
+def _is_sparse(retriever: Dense | Imported) -> bool:
+    return isinstance(retriever, Dense) and retriever.sparse
 
 
 def _memory(request: Request, retriever: Dense | Imported, looked: Surveys, index: int) -> int:
     """Return about how much memory is in use at once, in encoding or in the search."""
-    passages, sparse = looked["passages"], isinstance(retriever, Dense) and retriever.sparse
-    vector = WEIGHTS * 8 if sparse else retriever.dimensions * 4
+    passages, sparse = looked["passages"], _is_sparse(retriever)
+    vector = WEIGHTS * 16 if sparse else retriever.dimensions * 4
     block = min(BLOCK_BYTES, passages.count * vector) * (2 if retriever.similarity != "inner-product" else 1)
-    if sparse:
-        block = min(BLOCK, passages.count) * (WEIGHTS * 16 + BATCH * 48)
-    hit_bytes = 4 * 12 * min(GROUP, looked["queries"].count) * min(request.k, passages.count)
-    most: float = LIBRARIES + index + block + hit_bytes
+    hits = 4 * 12 * min(GROUP, looked["queries"].count) * min(request.k, passages.count)
+    most: float = LIBRARIES + index + block + hits
     if isinstance(retriever, Dense):
         model, texts = retriever.model, min(passages.shard_size, passages.count)
         tokens = (_batch_size(retriever) or 32) * retriever.settings.max_length
@@ -290,6 +250,122 @@ def _about_room(path: str, needed: int) -> tuple[str, ...]:
         folder = os.path.dirname(folder)
     free = shutil.disk_usage(folder).free
     return (f"{folder} has {_size(free)} free, which is not enough.",) if free < needed else ()
+
+
+# Times
+
+
+class _Work(NamedTuple):
+    """Work of a model: a sample, what workers get of it, how many tokens of an item count, how many items are left."""
+
+    name: str
+    sample: Sequence[Any]
+    content: Callable[[list[Any]], Any]
+    tokens: int
+    left: int
+
+
+def _measure(request: Request, looked: Surveys, left: Mapping[Side, int], times: dict[str, float]) -> list[str]:
+    """Add the times of what can be measured, and return the stages that cannot."""
+    retriever, reranker, without = request.retriever, request.reranker, []
+    counts: dict[Side, int] = {side: texts.count for side, texts in looked.items()}
+    k, collection = min(request.k, counts["passages"]), request.collection
+    samples: dict[Side, list[str]] = {
+        "queries": _sample(collection.queries, counts["queries"]),
+        "passages": _sample(collection.corpus, counts["passages"]),
+    }
+    queries, passages = samples["queries"], samples["passages"]
+    stages: list[tuple[str, Dense | Reranker, Maker, list[_Work]]] = []
+    if isinstance(retriever, Dense) and any(left.values()):
+        settings, works = retriever.settings, []
+        for side, texts in samples.items():
+            works.append(_Work(f"encode {side}", texts, lambda some, side=side: (some, some, side), settings.max_length, left[side]))
+        maker = encoder_maker(retriever.model, settings, retriever.batch_size, retriever.engine)
+        stages.append(("encoding", retriever, maker, [work for work in works if work.left]))
+    if reranker is not None:
+        pairs = list(zip(cycle(queries), passages, strict=False))  # whichever
+        works = [_Work("rerank", pairs, list, reranker.length, counts["queries"] * min(k, reranker.depth))]
+        stages.append(("reranking", reranker, reranker_maker(reranker, reranker.engine), works))
+    for name, stage, maker, works in stages:
+        if stage.ray is not None or not stage.model.files:
+            without.append(f"{name} {'on a cluster' if stage.ray is not None else 'by a model that is not here yet'}")
+        else:
+            times |= _model_times(stage, maker, works)
+    if not isinstance(retriever, Dense | Imported):
+        rank = partial(rank_bm25, settings=retriever) if isinstance(retriever, Bm25) else rank_jaccard
+        times["rank"] = _ranking(rank, passages, queries, counts, k)
+    elif retriever.index is not None:
+        without.append("search with an index")
+    elif retriever.ray is not None or _is_sparse(retriever):
+        without.append(f"search {'on a cluster' if retriever.ray is not None else 'by sparse vectors'}")
+    else:
+        times["search"] = _searching(retriever, counts, k)
+    return without
+
+
+def _sample(texts: Texts, count: int) -> list[str]:
+    """Return some of ``count`` texts, evenly spread."""
+    return [text for _, text in islice(texts, 0, None, max(count // SAMPLE, 1))]
+
+
+def _model_times(stage: Dense | Reranker, maker: Maker, works: Sequence[_Work]) -> dict[str, float]:
+    """Load a model on all devices, and time its work."""
+    since = time.perf_counter()
+    with closing(open_pool(maker, stage.devices)) as pool:
+        times = {f"load the {'reranker' if isinstance(stage, Reranker) else 'model'}": time.perf_counter() - since}
+        size, devices = _batch_size(stage) or 1, len(stage.devices)
+        return times | {work.name: _seconds(pool, work, devices, size) for work in works}
+
+
+def _seconds(pool: Pool, work: _Work, devices: int, size: int) -> float:
+    """Time some batches on each of all devices at once, and scale the time by the lengths of the texts."""
+    lengths = np.clip([len("".join(item)) for item in work.sample], 1, work.tokens * CHARACTERS)
+    order, batches = np.argsort(lengths), 2
+    while True:
+        # As in a shard, texts of like length share a batch: those of the sample are taken from all lengths.
+        starts = [max(0, (2 * batch + 1) * len(order) // (2 * batches) - size // 2) for batch in range(batches)]
+        rows = np.concatenate([order[start : start + size] for start in starts])
+        for _ in range(2 if batches == 2 else 1):  # the first time is slower than those that follow
+            since = time.perf_counter()
+            content = work.content([work.sample[row] for row in rows])
+            for _ in pool.run([Task(number, content, 0) for number in range(devices)], lambda _: None):
+                pass
+            seconds = time.perf_counter() - since
+        if seconds > ENOUGH or len(rows) >= len(order):
+            return float(seconds / lengths[rows].sum() * lengths.mean() * work.left / devices)
+        batches *= 4
+
+
+def _searching(dense: Dense | Imported, counts: Mapping[Side, int], k: int) -> float:
+    """Return the seconds of an exact search, from one over a block of random vectors."""
+    rows, asked = min(counts["passages"], block_rows(dense.dimensions)), min(counts["queries"], QUERIES)
+    vectors = np.random.default_rng(0).standard_normal((rows, dense.dimensions), dtype=np.float32)
+    block = ArrayVectors(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    exact.search(block, vectors[:asked], 1, dense.similarity)  # loads Faiss
+    since = time.perf_counter()
+    exact.search(block, vectors[:asked], min(k, rows), dense.similarity)
+    return (time.perf_counter() - since) * (counts["passages"] / rows) * (counts["queries"] / asked)
+
+
+def _ranking(
+    rank: Callable[..., Any], passages: list[str], queries: list[str], counts: Mapping[Side, int], k: int
+) -> float:
+    """Return the seconds of ranking by words, from some passages and queries."""
+    corpus, asked = ([(str(row), text) for row, text in enumerate(texts)] for texts in (passages, queries[:QUERIES]))
+    times = []
+    for some in (asked[:1], asked[:1], asked):  # the first one imports packages
+        since = time.perf_counter()
+        for _ in rank(corpus, some, k):
+            pass
+        times.append(time.perf_counter() - since)
+    one = max(times[2] - times[1], 0.0) / len(asked)
+    return (times[1] + one * counts["queries"]) * counts["passages"] / len(corpus)
+
+
+def _span(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def _size(count: float) -> str:

@@ -27,7 +27,7 @@ from treceval_py.io.digests import digest_of_file
 from treceval_py.io.named import read_run
 from treceval_py.retrieval.engines import Reranker, reranker_maker
 from treceval_py.retrieval.parts import Parts, key_of
-from treceval_py.retrieval.pool import Advance, Task, open_pool
+from treceval_py.retrieval.pool import Task, open_pool
 from treceval_py.retrieval.shards import canonical, locked
 from treceval_py.runs.record import provenance, read_sidecar, write_sidecar
 from treceval_py.runs.writing import SearchResults, Written, check_output, check_tag, write_search_results
