@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,6 +30,7 @@ from treceval_py.cli.rerank import reranker_of
 from treceval_py.cli.stages import long_work
 
 if TYPE_CHECKING:
+    from treceval_py.measuring.registry import Measure
     from treceval_py.retrieval.collection import Collection
     from treceval_py.retrieval.pipeline import Retriever
     from treceval_py.retrieval.reranking import Outcome
@@ -77,6 +79,9 @@ BM25 = {"bm25": "bm25s", "bm25-anserini": "anserini"}
 
 OF_BM25 = ("k1", "b", "method", "stopwords", "stemmer")
 """Settings of BM25."""
+
+TUTORIAL = "flagembedding-tutorial"
+"""The profile of tutorials that compare texts, not ids, and make nDCG's ideal ranking from what they retrieved."""
 
 INDEX = ("search_parameters", "training")
 """Options of an index."""
@@ -133,7 +138,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     "dense, sparse (SPLADE, bge-m3), bm25, bm25-anserini (as Lucene) or jaccard [dense].",
     metavar="NAME",
 )
-@number("-k --depth", "Documents per query [1000].", 1000, least=1)
+@number("-k --depth", "Documents per query [1000; of truncated: 10].", least=1)
 @option("--rerank", "NAME", "Cross-encoder to rerank with.")
 @number("--rerank-depth", "Documents per query to rerank [100].", 100, least=1)
 @titled("Running the model")
@@ -190,11 +195,12 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
     treceval retrieve msmarco/ --split dev.small -o bge.txt
     treceval retrieve msmarco/ --split dev.small -o bm25.txt.gz --retriever bm25
     treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2 --rerank BAAI/bge-reranker-v2-m3
-    treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -k 10 -o b.txt --profile flagembedding-tutorial
+    treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -o b.txt --profile flagembedding-tutorial
 
     Needs the packages of the extra retrieve: see docs/install.md.
     """
     from treceval_py.retrieval import pipeline
+    from treceval_py.retrieval.collection import PROTOCOLS
     from treceval_py.retrieval.planning import forecast
     from treceval_py.runs.writing import check_output
     from treceval_py.scoring.opening import check_kinds
@@ -222,7 +228,7 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
             output=output,
             work=work,
             retriever=retriever,
-            k=options["depth"],
+            k=options["depth"] or PROTOCOLS[options["protocol"]],
             tag=name if options["tag"] is None else options["tag"],
             paths=options["paths"],
             reranker=reranker_of(options, options["rerank"], weights=not dry_run) if options["rerank"] else None,
@@ -325,7 +331,7 @@ def _print_scores(
     if qrels is None:
         return
     # The tutorial compares texts, not ids.
-    if collection.copies and profile.name == "flagembedding-tutorial" and done.written.lines:
+    if collection.copies and profile.name == TUTORIAL and done.written.lines:
         level, qrels = 2, judge_texts(collection, read_run(output))
     if options["protocol"] != "full" or not os.path.isfile(collection.qrels_name or ""):
         # They are not a whole file.
@@ -343,4 +349,23 @@ def _print_scores(
     scoring = Scoring(measures, profile, level=level, complete=complete)
     results = Evaluator(qrels, scoring, Reading("trec_results")).scored(output)
     put(results_text([results], "trec", Options(), Style()), None)
-    note(*about(results))
+    note(*about(results), *_about_depth(measures, profile, done, options))
+
+
+def _about_depth(
+    measures: Sequence[Measure], profile: Profile, done: Outcome, options: dict[str, Any]
+) -> Iterator[str]:
+    """Yield notes on values that depend on how many documents were retrieved."""
+    from treceval_py.retrieval.collection import PROTOCOLS
+
+    depth = options["depth"] or PROTOCOLS[options["protocol"]]
+    count = done.record.get("collection", {}).get("passages", {}).get("count", sys.maxsize)
+    deeper = [measure.name for measure in measures if depth < min(dict(measure.parameters).get("cutoff", 0), count)]
+    if deeper:
+        yield f"{', '.join(deeper)}: only {depth:,} documents per query were retrieved (-k {depth})."
+    usual = PROTOCOLS["truncated"]
+    if profile.name == TUTORIAL and min(depth, count) != usual and any("ndcg" in each.family.name for each in measures):
+        yield (
+            f"nDCG is not the tutorial's: its ideal ranking is made from the {min(depth, count):,} documents that were "
+            f"retrieved, in the tutorial from {usual}. For its values: -k {usual}."
+        )

@@ -17,8 +17,8 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.named import read_qrels
 
-PROTOCOLS = ("full", "truncated")
-"""All of it, or the first queries over the passages that are relevant for some more of them."""
+PROTOCOLS = {"full": 1000, "truncated": 10}
+"""All of it, or the first queries over the passages that are relevant for some more of them; documents per query."""
 
 TRUNCATED_QUERIES = 100
 """The queries of the truncated protocol."""
