@@ -143,7 +143,7 @@ def ours(inputs: Inputs, folder: Path, options: Options) -> Path:
     """Make a run with this package, from nothing."""
     shutil.rmtree(folder / "work", ignore_errors=True)
     model = find_model(inputs.model)
-    settings = settings_for(model, pooling="cls", precision=options.precision)
+    settings = settings_for(model, pooling="cls", precision=options.precision, query_instruction="")
     dense = Dense(model, settings, devices=[options.device], batch_size=options.batch_size)
     collection = open_collection("", corpus=str(inputs.passages), queries=str(inputs.queries))
     run = folder / "ours.txt"
@@ -328,7 +328,8 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        model = make_model(folder / "model", ARCHITECTURES[options.architecture])
+        # By such a name FlagEmbedding runs it.
+        model = make_model(folder / "bge-made-up", ARCHITECTURES[options.architecture])
         small = inputs_of(100, folder, model, options)
         for side in SIDES:  # imports, and what is done once
             measure(side, small, folder, options)
