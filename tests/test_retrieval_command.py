@@ -211,6 +211,45 @@ def test_a_run_without_a_line_is_not_scored(tmp_path: Path) -> None:
     assert (tmp_path / "run.txt").read_bytes() == b""
 
 
+def test_the_truncated_protocol_retrieves_ten_documents_and_another_depth_is_noted(tmp_path: Path) -> None:
+    """nDCG of the tutorial is scikit-learn's of the ten documents that it retrieves, so the depth decides its ideal."""
+    ndcg_score = pytest.importorskip("sklearn.metrics").ndcg_score
+    told = ["--retriever", "jaccard", "--protocol", "truncated", "--profile", "flagembedding-tutorial"]
+    judged = [line.split("\t") for line in (DATA / "qrels.tsv").read_text().splitlines()]
+    relevant = {(qid, docid) for qid, _, docid, rel in judged if int(rel) > 0}
+    for depth, retrieved in (
+        ([], 10),
+        (["-k", "10"], 10),
+        (["-k", "100"], 100),
+        (["-k", "1000"], 143),
+        (["-k", "5"], 5),
+    ):
+        done = retrieve(DATA, "-o", tmp_path / "run.txt", *told, *depth)
+        run: dict[str, list[tuple[float, bool]]] = {}
+        for line in (tmp_path / "run.txt").read_text().splitlines():
+            qid, _, docid, _, score, _ = line.split()
+            run.setdefault(qid, []).append((float(score), (qid, docid) in relevant))
+        assert max(map(len, run.values())) <= retrieved
+        values = [
+            ndcg_score([[hit for _, hit in ranking]], [[score for score, _ in ranking]], k=10)
+            for ranking in run.values()
+        ]
+        assert f"nDCG@10               \tall\t{np.mean(values):.4f}\n" in done.out.decode()
+        notes = done.err.decode().split("write: ")[1]
+        assert ("its ideal ranking is made from the" in notes) == (retrieved != 10)
+        assert f"from the {retrieved} documents" in notes or retrieved == 10
+        fewer = "note: R@10, nDCG@10, MRR@10: only 5 documents per query were retrieved (-k 5).\n"
+        assert (fewer in notes) == (retrieved == 5)
+
+
+def test_a_measure_deeper_than_the_run_is_noted_unless_everything_was_retrieved(tmp_path: Path) -> None:
+    notes = {}
+    for depth in ("99", "100", "215", "216"):
+        told = retrieve(DATA, "-o", tmp_path / "run.txt", "--retriever", "jaccard", "-k", depth).err.decode()
+        notes[depth] = re.findall(r"note: (.*): only \d+ documents per query were retrieved", told)
+    assert notes == {"99": ["R@100, R@1000"], "100": ["R@1000"], "215": ["R@1000"], "216": []}
+
+
 def test_bytes_that_are_no_text_can_stand_in_names(tmp_path: Path) -> None:
     """A name in Latin-1, as an old file system has it."""
     run = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")

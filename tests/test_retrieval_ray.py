@@ -28,7 +28,7 @@ pytest.importorskip("faiss", reason="the extra `retrieve` is not installed")
 
 from treceval_py.corpora.reporting import Silent
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval import exact, pipeline, vectors
+from treceval_py.retrieval import exact, vectors
 from treceval_py.retrieval.exact import search_with_ray
 from treceval_py.retrieval.pool import Actors, Places, Task, connected
 

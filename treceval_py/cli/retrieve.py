@@ -313,15 +313,13 @@ def _about_depth(measures: Sequence[Measure], profile: Profile, done: Outcome, d
     """Yield notes on values that depend on how many documents were retrieved."""
     from treceval_py.retrieval.collection import PROTOCOLS
 
-    count = done.record.get("collection", {}).get("passages", {}).get("count", depth + 1)
-    if depth >= count:
-        return  # everything was retrieved
-    deeper = [measure.name for measure in measures if dict(measure.parameters).get("cutoff", 0) > depth]
+    count = done.record.get("collection", {}).get("passages", {}).get("count", sys.maxsize)
+    deeper = [measure.name for measure in measures if depth < min(dict(measure.parameters).get("cutoff", 0), count)]
     if deeper:
         yield f"{', '.join(deeper)}: only {depth:,} documents per query were retrieved (-k {depth})."
-    usual = PROTOCOLS["truncated"]
-    if profile.name == TUTORIAL and depth != usual and any("ndcg" in measure.family.name for measure in measures):
+    usual, most = PROTOCOLS["truncated"], min(depth, count)
+    if profile.name == TUTORIAL and most != usual and any("ndcg" in measure.family.name for measure in measures):
         yield (
-            f"nDCG is not the tutorial's: the ideal ranking is made from the {depth:,} documents that were retrieved, "
-            f"in the tutorial from {usual}. Its values: -k {usual}."
+            f"nDCG is not the tutorial's: its ideal ranking is made from the {most:,} documents that were retrieved, "
+            f"in the tutorial from {usual}. For its values: -k {usual}."
         )

@@ -279,7 +279,8 @@ def _measure(request: Request, looked: Surveys, left: Mapping[Side, int], times:
     if isinstance(retriever, Dense) and any(left.values()):
         settings, works = retriever.settings, []
         for side, texts in samples.items():
-            works.append(_Work(f"encode {side}", texts, lambda some, side=side: (some, some, side), settings.max_length, left[side]))
+            content = partial(_content, side)
+            works.append(_Work(f"encode {side}", texts, content, settings.max_length, left[side]))
         maker = encoder_maker(retriever.model, settings, retriever.batch_size, retriever.engine)
         stages.append(("encoding", retriever, maker, [work for work in works if work.left]))
     if reranker is not None:
@@ -306,6 +307,11 @@ def _measure(request: Request, looked: Surveys, left: Mapping[Side, int], times:
 def _sample(texts: Texts, count: int) -> list[str]:
     """Return some of ``count`` texts, evenly spread."""
     return [text for _, text in islice(texts, 0, None, max(count // SAMPLE, 1))]
+
+
+def _content(side: Side, texts: list[str]) -> tuple[list[str], list[str], Side]:
+    """Return what an encoder takes: texts, ids for messages, and their side."""
+    return texts, texts, side
 
 
 def _model_times(stage: Dense | Reranker, maker: Maker, works: Sequence[_Work]) -> dict[str, float]:
