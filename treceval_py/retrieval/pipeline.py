@@ -27,7 +27,7 @@ from treceval_py.io.digests import digest_of_file
 from treceval_py.io.target import folder_errors
 from treceval_py.retrieval import exact, indexing, products
 from treceval_py.retrieval.collection import Collection
-from treceval_py.retrieval.engines import Reranker, encoder_maker
+from treceval_py.retrieval.engines import Reranker, check_engine, encoder_maker
 from treceval_py.retrieval.external import Embedded, Imported
 from treceval_py.retrieval.hub import ENCODING, check_packages
 from treceval_py.retrieval.indexing import IndexSettings
@@ -95,7 +95,7 @@ class Dense:
     @property
     def sparse(self) -> bool:
         """Say whether the vectors are sparse."""
-        return self.settings.kind == "sparse"
+        return self.model.kind == "sparse"
 
 
 class Jaccard(NamedTuple):
@@ -301,6 +301,8 @@ def _check_means(request: Request) -> None:
     check_packages("pyarrow", *needed[type(request.retriever)], *ray)
     if isinstance(request.retriever, Bm25):
         analyser(request.retriever)
+    if isinstance(request.retriever, Dense):
+        check_engine(request.retriever.model, request.retriever.engine)
     if isinstance(request.retriever, Dense) and request.retriever.sparse and request.retriever.index is not None:
         raise RunnerError("Faiss has no index for sparse vectors", "Search them exactly.")
     if uses_work(request) and os.path.exists(request.work) and not os.path.isdir(request.work):

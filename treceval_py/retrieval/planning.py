@@ -286,7 +286,7 @@ def _measure(request: Request, looked: Surveys, left: Mapping[Side, int], times:
     if reranker is not None:
         pairs = list(zip(cycle(queries), passages, strict=False))  # whichever
         works = [_Work("rerank", pairs, list, reranker.length, counts["queries"] * min(k, reranker.depth))]
-        stages.append(("reranking", reranker, reranker_maker(reranker, reranker.engine), works))
+        stages.append(("reranking", reranker, reranker_maker(reranker), works))
     for name, stage, maker, works in stages:
         if stage.ray is not None or not stage.model.files:
             without.append(f"{name} {'on a cluster' if stage.ray is not None else 'by a model that is not here yet'}")

@@ -25,7 +25,7 @@ from treceval_py.data.ranking import PLAIN, arrange
 from treceval_py.errors import InputError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.named import read_run
-from treceval_py.retrieval.engines import Reranker, reranker_maker
+from treceval_py.retrieval.engines import PACKAGES, Reranker, reranker_maker
 from treceval_py.retrieval.parts import Parts, key_of
 from treceval_py.retrieval.pool import Task, open_pool
 from treceval_py.retrieval.shards import canonical, locked
@@ -34,9 +34,6 @@ from treceval_py.runs.writing import SearchResults, Written, check_output, check
 
 PAIRS = 1024
 """Approximate pairs scored together: a kill can cost this much work, some minutes of a CPU."""
-
-PACKAGES = ("numpy", "pyarrow", "torch", "transformers", "tokenizers")
-"""Packages that decide the scores, or write them."""
 
 Pair: TypeAlias = "tuple[str, str]"
 
@@ -121,7 +118,7 @@ def rerank(
         texts, digest = _digest(asked, passages), digest_of_file(run)
         parts = Parts(os.path.join(work, "rerank", key_of([digest, first.depth, texts, decides])), len(first.groups))
         left = {part: [(asked[qid], passages[docid]) for qid, docid in first.pairs(part)] for part in parts.missing()}
-        tasks = [Task(group, pairs, len(pairs)) for group, pairs in left.items()]
+        tasks = [Task(part, pairs, len(pairs)) for part, pairs in left.items()]
         notes = _score(tasks, int(first.lengths.sum()), reranker, parts, reporter) if tasks else ()
         longest = int(np.diff(first.run.offsets).max())
         ranked, count = _ranked(first, parts, longest), len(first.run)
@@ -140,7 +137,7 @@ def rerank(
             "texts": {"passages": {"name": corpus.name}, "queries": {"name": queries.name}, "sha256": texts},
             # What was tuned on some queries is so when it is reranked, too.
             **({"tuned": before["tuned"]} if before is not None and "tuned" in before else {}),
-            **provenance(command, begun, PACKAGES, paths=paths),
+            **provenance(command, begun, (*PACKAGES, "pyarrow"), paths=paths),
             "notes": notes,
         }  # fmt: skip
         record = write_sidecar(output, record, paths=paths)
@@ -159,11 +156,9 @@ def check_files(run: str, output: str, corpus: Texts, queries: Texts) -> None:
         As of `treceval_py.runs.writing.check_output`.
     """
     check_output(output, [run, corpus.name, queries.name])
-    if run == "-" or (os.path.exists(run) and not os.path.isfile(run)):  # scores are kept by the hash of its bytes
-        misuse = "the run to rerank must be a file, as it is read more than once"
-        raise InputError(misuse, "Save it to a file.", file=run)
-    if not os.path.exists(run):
-        raise InputError("no such file", "Check the name.", file=run)
+    if not os.path.isfile(run):  # scores are kept by the hash of its bytes
+        absent = "there is no such file, and the run to rerank is read more than once"
+        raise InputError(absent, "Check the name; what comes through a pipe must be saved first.", file=run)
 
 
 class _Heads:
@@ -219,8 +214,7 @@ def _score(tasks: Sequence[Task], total: int, reranker: Reranker, parts: Parts, 
     """Score the groups that have no scores yet; return what there is to note."""
     unit = "cluster" if reranker.ray is not None else "device" if len(reranker.devices) == 1 else "devices"
     reporter.begin("load the reranker", None, unit)
-    maker = reranker_maker(reranker, reranker.engine)
-    with closing(open_pool(maker, reranker.devices, reranker.ray)) as pool:
+    with closing(open_pool(reranker_maker(reranker), reranker.devices, reranker.ray)) as pool:
         reporter.advance(len(reranker.devices) or 1)
         reporter.end()
         reporter.begin("rerank", total, "pairs", total - sum(task.size for task in tasks))
