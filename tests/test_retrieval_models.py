@@ -630,30 +630,49 @@ def test_an_engine_that_does_not_exist_is_refused(tmp_path):
     assert told == "there is no engine 'onnx'. Give flagembedding or sentence-transformers."
 
 
-def test_flag_embedding_that_cannot_be_imported_is_one_line_that_names_the_other_engine(tmp_path, monkeypatch):
-    """As version 1.4.2 is beside transformers 5.24, which has no modeling_attn_mask_utils."""
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """Let FlagEmbedding fail as version 1.4.2 does beside transformers 5.24, which has no modeling_attn_mask_utils.
+
+    Gives what is said then.
+    """
     for name in [name for name in sys.modules if name.partition(".")[0] == "FlagEmbedding"]:
         monkeypatch.delitem(sys.modules, name)
-    (tmp_path / "FlagEmbedding").mkdir()
+    (tmp_path / "packages" / "FlagEmbedding").mkdir(parents=True)
     line = "raise ModuleNotFoundError(\"No module named 'transformers.modeling_attn_mask_utils'\")"
-    (tmp_path / "FlagEmbedding" / "__init__.py").write_text(line)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(hub_, "version_of", {"FlagEmbedding": "1.4.2", "transformers": "5.24.0"}.get)
-    told = (
+    (tmp_path / "packages" / "FlagEmbedding" / "__init__.py").write_text(line)
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    versions = {"FlagEmbedding": "1.4.2", "transformers": "5.24.0", "sentence-transformers": "6.2.0"}
+    monkeypatch.setattr(hub_, "version_of", versions.__getitem__)
+    monkeypatch.setattr(hub_, "find_spec", lambda package: package)
+    return (
         "FlagEmbedding (1.4.2) and transformers (5.24.0) cannot be imported together: "
         "No module named 'transformers.modeling_attn_mask_utils'. Give --engine sentence-transformers, "
         "or install versions that fit: pip install '.[retrieve]', in your clone of treceval_py"
     )
+
+
+def test_flag_embedding_that_cannot_be_imported_is_one_line_that_names_the_other_engine(tmp_path, broken):
     bge, other = (find_model(make(tmp_path / name, **CLS)) for name in ("bge-base-en-v1.5", "e5-base-v2"))
-    assert refusal(engines.check_engine, bge) == refusal(engines.check_engine, other, "flagembedding") == told
+    assert refusal(engines.check_engine, bge) == refusal(engines.check_engine, other, "flagembedding") == broken
     engines.check_engine(bge, "sentence-transformers")
     engines.check_engine(other)
     reranker = find_model(make(tmp_path / "bge-reranker-base", CLASSES), wanted="reranker")
-    monkeypatch.setattr(hub_, "find_spec", lambda package: package)
-    assert refusal(engines.Reranker(reranker, max_length=64).check) == told
+    assert refusal(engines.Reranker(reranker, max_length=64).check) == broken
     engines.Reranker(reranker, max_length=64, engine="sentence-transformers").check()
     # Then its table is unknown too, and the model must say how it pools.
     assert "--pooling" in refusal(settings_for, find_model(make(tmp_path / "bge-small-en-v1.5")))
+
+
+def test_flag_embedding_that_cannot_be_imported_is_refused_before_texts_are_read(tmp_path, broken):
+    skip_without("sentence_transformers", "faiss")
+    (tmp_path / "collection.tsv").write_text("a\tthe river\na\ttwice\n")  # which is refused when it is read
+    (tmp_path / "queries.tsv").write_text("1\tlaw\n")
+    given = ["--corpus", tmp_path / "collection.tsv", "--queries", tmp_path / "queries.tsv", "--device", "cpu"]
+    given += ["--model", make(tmp_path / "bge-base-en-v1.5", **CLS), "-o", tmp_path / "run.txt"]
+    done = treceval(["retrieve", *map(str, given)])
+    assert (done.status, done.err.decode().splitlines()[-1]) == (1, f"treceval: {broken}")
+    assert not (tmp_path / "run.txt.work").exists()
 
 
 # Devices

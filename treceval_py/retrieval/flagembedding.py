@@ -102,7 +102,7 @@ class Encoder(_Flag, TextEncoder):
         settings, name = self._settings, "FlagModel"
         if (pooling := settings.pooling) == "lasttoken":
             name, pooling = "FlagLLMModel", "last_token"
-        how = {"normalize_embeddings": settings.normalise, "pooling_method": pooling}
+        how: dict[str, Any] = {"normalize_embeddings": settings.normalise, "pooling_method": pooling}
         return self._made(name, "AutoModel", **how)
 
     def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:  # noqa: ARG002

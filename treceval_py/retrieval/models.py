@@ -334,11 +334,10 @@ def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
     """
     # A folder may be called in several ways, from several places: its last name is all that means something.
     name = model.name if model.revision is not None else os.path.basename(os.path.realpath(model.folder))
+    decides = {key: getattr(settings, key) for key in ("pooling", "normalise", "precision", "max_length")}
     return {
         "model": {"name": name, "revision": model.revision, "files": dict(model.files)},
-        "kind": model.kind, "pooling": settings.pooling, "normalise": settings.normalise,
-        "precision": settings.precision, "dimensions": model.dimensions,
-        "instruction": settings.instruction(side), "max_length": settings.max_length,
+        "kind": model.kind, "dimensions": model.dimensions, "instruction": settings.instruction(side), **decides,
     }  # fmt: skip
 
 

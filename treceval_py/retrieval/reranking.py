@@ -193,8 +193,7 @@ def _texts(texts: Texts, ids: Iterable[str], side: str, reporter: Reporter) -> d
                 by_id[text_id] = text
         reporter.advance(len(chunk.ids))
     reporter.end()
-    lost = [text_id for text_id in wanted if text_id not in by_id]
-    if lost:
+    if lost := [text_id for text_id in wanted if text_id not in by_id]:
         lack = f"{len(lost):,} of the {len(wanted):,} {side} to rerank are not there, such as {quoted(encode(lost[0]))}"
         raise InputError(lack, f"Give the {side} that the run was made with.", file=texts.name)
     return by_id

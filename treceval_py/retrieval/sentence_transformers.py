@@ -24,8 +24,10 @@ class _Batches(Loaded):
 
     engine = "sentence-transformers"
 
-    def _run(self, rows: list[Any], forward: Callable[..., Any], advance: Advance, join: Callable[..., Any]) -> Any:
-        """Return the results of `forward` for rows, which are joined from those of batches."""
+    def _run(self, rows: list[dict[str, IntArray]], forward: Callable[..., Any], advance: Advance) -> Any:
+        """Return the results of `forward` for all rows, as an array or a sparse matrix."""
+        from scipy.sparse import vstack  # type: ignore[import-untyped,unused-ignore]
+
         torch = import_torch()
         # FlagModel's own expression: which of several texts of the same length come first decides on the batches too.
         order = np.argsort([-len(row["input_ids"]) for row in rows])
@@ -44,7 +46,10 @@ class _Batches(Loaded):
             advance(len(batch))
         if size < self._batch_size:
             self._fitted(size)
-        return join(results)[np.argsort(order)]  # not before: a GPU need not wait for each batch
+        if not torch.is_tensor(results[0]):
+            return vstack(results, format="csr")[np.argsort(order)]
+        joined = torch.cat(results)[np.argsort(order)]  # not before: a GPU need not wait for each batch
+        return (joined if self._weights == "float16" else joined.float()).cpu().numpy()
 
 
 class Encoder(_Batches, TextEncoder):
@@ -79,14 +84,11 @@ class Encoder(_Batches, TextEncoder):
         return [*layers, modules.Normalize()] if normal else layers
 
     def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
-        inputs, torch = [{"input_ids": row} for row in rows], import_torch()
-        vectors = self._run(inputs, self._forward(side), advance, torch.cat)
-        return (vectors if self._weights == "float16" else vectors.float()).cpu().numpy()
+        return self._run([{"input_ids": row} for row in rows], partial(self._forward, side), advance)
 
-    def _forward(self, side: Side) -> Callable[[dict[str, Any]], Any]:
-        """Return the function that makes the vectors of a batch, where they are computed."""
-        prompt = self._prompts.get(side, {})
-        return lambda inputs: self._layers({**inputs, **prompt})["sentence_embedding"]
+    def _forward(self, side: Side, inputs: dict[str, Any]) -> Any:
+        """Return the vectors of a batch, where they are computed."""
+        return self._layers({**inputs, **self._prompts.get(side, {})})["sentence_embedding"]
 
 
 class Sparse(Encoder):
@@ -102,26 +104,15 @@ class Sparse(Encoder):
         self._most: int | None = made.max_active_dims
         return list(made)
 
-    def _forward(self, side: Side) -> Callable[[dict[str, Any]], Any]:
+    def _forward(self, side: Side, inputs: dict[str, Any]) -> Any:
         from scipy.sparse import csr_matrix  # type: ignore[import-untyped,unused-ignore]
         from sentence_transformers.util import select_max_active_dims  # type: ignore[import-not-found,unused-ignore]
 
-        forward = super()._forward(side)
-
-        def weights(inputs: dict[str, Any]) -> Any:
-            vectors = forward(inputs)
-            if self._most is not None:
-                vectors = select_max_active_dims(vectors, self._most)
-            sparse = vectors.float().to_sparse().cpu()
-            return csr_matrix((sparse.values().numpy(), sparse.indices().numpy()), shape=sparse.shape)
-
-        return weights
-
-    def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
-        from scipy.sparse import vstack
-
-        join = partial(vstack, format="csr")
-        return self._run([{"input_ids": row} for row in rows], self._forward(side), advance, join)
+        vectors = super()._forward(side, inputs)
+        if self._most is not None:
+            vectors = select_max_active_dims(vectors, self._most)
+        sparse = vectors.float().to_sparse().cpu()
+        return csr_matrix((sparse.values().numpy(), sparse.indices().numpy()), shape=sparse.shape)
 
 
 class Ranker(_Batches, PairRanker):
@@ -138,8 +129,8 @@ class Ranker(_Batches, PairRanker):
         return network, Tokens(transformers.AutoTokenizer.from_pretrained(self._model.folder))
 
     def _scores(self, prepared: list[dict[str, IntArray]], advance: Advance) -> AnyArray:
-        def logits(inputs: dict[str, Any]) -> Any:
-            return self._network(**inputs).logits.view(-1)
-
-        scores: AnyArray = self._run(prepared, logits, advance, import_torch().cat).float().cpu().numpy()
+        scores: AnyArray = self._run(prepared, self._forward, advance).astype(np.float32)
         return scores
+
+    def _forward(self, inputs: dict[str, Any]) -> Any:
+        return self._network(**inputs).logits.view(-1)
