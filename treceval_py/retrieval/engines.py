@@ -100,7 +100,7 @@ class Reranker(NamedTuple):
         Raises
         ------
         RunnerError
-            The depth or the length is out of range, or a device cannot compute in the precision.
+            A package is missing, the engine cannot run the model, or the length is out of range.
         """
         check_packages("pyarrow", "torch", "transformers", *(["ray"] if self.ray is not None else []))
         model = self.model
@@ -108,7 +108,6 @@ class Reranker(NamedTuple):
         if not LEAST <= self.length <= model.positions:
             too_long = f"pairs of {self.length} tokens cannot be scored"
             raise RunnerError(too_long, f"Give {LEAST} to {model.positions}.", file=model.name)
-        choose_precision(self.precision, self.devices)
 
     def decides(self) -> dict[str, Any]:
         """Return what decides the scores of pairs, as plain JSON; batch size and device may change the last digits."""
@@ -385,9 +384,7 @@ class Loaded:
         wrong += [name for name, *_ in loading["mismatched_keys"]]
         wrong += [name for name in loading["unexpected_keys"] if layer.search(name) and "decoder." not in name]
         if wrong:
-            mismatch = (
-                f"{len(wrong)} tensors of the weights are missing or not those of config.json, such as {min(wrong)}"
-            )
+            mismatch = f"tensors of the weights differ from config.json: {len(wrong)}, such as {min(wrong)}"
             raise RunnerError(mismatch, "Copy the model again.", file=self._model.name)
 
     def _fitted(self, size: int) -> None:
@@ -417,8 +414,7 @@ class TextEncoder(Loaded):
         super().__init__(model, device, settings.precision, batch_size)
         self._check_tokenizer(self._tokens.tokenizer)
         for side in SIDES:
-            self._check_length(self._tokens.tokenizer, side)
-            self._check_vectors(side)
+            self._try(side)
 
     def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
         """Run the model over the tokens of texts."""
@@ -489,27 +485,19 @@ class TextEncoder(Loaded):
             note = "The model's folder has code of its own, which is not run; "
             self.notes += (f"{note}transformers' {self._model.own_code} is used instead.",)
 
-    def _check_length(self, tokenizer: Any, side: Side) -> None:
-        """Refuse an instruction that leaves no room for texts, and a model that cannot take the longest text."""
-        longest, instruction = self._settings.max_length, self._settings.instruction(side)
-        alone = len(tokenizer(instruction)["input_ids"])
-        if instruction and alone >= longest:
-            no_room = f"the instruction alone has {alone} tokens, and {longest} count: no text would be left"
-            raise RunnerError(no_room, "Give a greater --max-length, or a shorter instruction.", file=self._model.name)
+    def _try(self, side: Side) -> None:
+        """Refuse a length that the model cannot take, and vectors that are not finite; note when all are the same."""
+        longest = self._settings.max_length
         failure = f"the model fails on a text of {longest} tokens on {self._device}"
         with self._trying(failure, "A smaller --max-length may help."):
             rows, *_ = self.prepare(([WORD * longest, PROBES[0]], "", side))
             self._vectors(rows, side, lambda _: None)
-
-    def _check_vectors(self, side: Side) -> None:
-        """Refuse vectors that are not finite; note when unrelated texts have the same."""
         vectors = self.work(self.prepare((PROBES, PROBES, side)), lambda _: None)
         one, other = (vectors.toarray() if self._model.kind == "sparse" else vectors).astype(np.float64)
         length = float(np.linalg.norm(one) * np.linalg.norm(other))
         if length == 0 or one @ other > SAME * length:
-            pooling = f", or {self._settings.pooling} pooling is wrong for it" if self._settings.pooling else ""
             note = f"Unrelated {side} have nearly the same vector, so their ranking will be noise: "
-            self.notes += (f"{note}the model is untrained{pooling}.",)
+            self.notes += (f"{note}the model is untrained, or its pooling or --max-length is wrong.",)
 
 
 class PairRanker(Loaded):

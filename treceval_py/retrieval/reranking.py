@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from itertools import repeat
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,6 @@ from treceval_py.runs.writing import SearchResults, Written, check_output, check
 
 PAIRS = 1024
 """Approximate pairs scored together: a kill can cost this much work, some minutes of a CPU."""
-
-Pair: TypeAlias = "tuple[str, str]"
 
 
 class Outcome(NamedTuple):
@@ -172,7 +170,7 @@ class _Heads:
         size = max(1, PAIRS // depth)
         self.groups = [range(len(self.run))[start : start + size] for start in range(0, len(self.run), size)]
 
-    def pairs(self, group: int) -> Iterator[Pair]:
+    def pairs(self, group: int) -> Iterator[tuple[str, str]]:
         """Yield the ids of the queries and documents of a group, best first in each query."""
         for query in self.groups[group]:
             start = int(self.run.offsets[query])
