@@ -154,9 +154,11 @@ def check_files(run: str, output: str, corpus: Texts, queries: Texts) -> None:
         As of `treceval_py.runs.writing.check_output`.
     """
     check_output(output, [run, corpus.name, queries.name])
-    if not os.path.isfile(run):  # scores are kept by the hash of its bytes
-        absent = "there is no such file, and the run to rerank is read more than once"
-        raise InputError(absent, "Check the name; what comes through a pipe must be saved first.", file=run)
+    if run == "-" or (os.path.exists(run) and not os.path.isfile(run)):  # scores are kept by the hash of its bytes
+        misuse = "the run to rerank must be a file, as it is read more than once"
+        raise InputError(misuse, "Save it to a file.", file=run)
+    if not os.path.exists(run):
+        raise InputError("no such file", "Check the name.", file=run)
 
 
 class _Heads:
