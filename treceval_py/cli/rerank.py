@@ -101,7 +101,9 @@ def devices_of(options: dict[str, Any], reporter: Reporter) -> tuple[list[str], 
     devices = devices_for(options["devices"]) if options["ray"] is None else []
     precision = choose_precision(options["precision"], devices)
     if options["precision"] == "auto":
-        change = "" if precision == "fp32" else "; scores have fewer digits, so some documents change places"
+        change = (
+            "" if precision == "fp32" else "; scores have fewer digits than with fp32, so some documents change places"
+        )
         reporter.note(f"--precision auto took {precision}{change}.")
         options["precision"] = precision  # once, for the model and the reranker
     return devices, precision
