@@ -187,7 +187,7 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
             count, dimensions = made[side]["vectors"]
             put(f"{side}: {count:,} vectors of {dimensions} dimensions in {made[side]['folder']}\n", None)
     elif dry_run:
-        put(plan.text(), None)
+        put(plan.text, None)
         note(*plan.notes)
     else:
         wrote(output, f"{output}.json")

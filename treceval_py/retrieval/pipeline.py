@@ -433,10 +433,6 @@ def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
 # Search by vectors, wherever they come from
 
 
-Engine: TypeAlias = "tuple[Callable[..., Any], dict[str, Any]]"
-"""What returns the best passages for vectors of queries, how many, and says how many it looked at; its record."""
-
-
 def _searched(request: Request, retriever: Dense | Imported, sides: Embeddings, watch: _Watch) -> Hits:
     """Search in groups of queries; hits are kept on disk until the run is written."""
     queries, passages = sides["queries"], sides["passages"]
@@ -463,8 +459,10 @@ def _searched(request: Request, retriever: Dense | Imported, sides: Embeddings, 
     return Hits(ranked(), passages.ids(), {"search": about}, parts)
 
 
-def _engine(request: Request, retriever: Dense | Imported, passages: Store | Embedded, watch: _Watch) -> Engine:
-    """Return the search function and its record; an index is built or loaded."""
+def _engine(
+    request: Request, retriever: Dense | Imported, passages: Store | Embedded, watch: _Watch
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return what finds the best passages for vectors of queries, and its record; an index is built or loaded."""
     vectors: Any = passages.vectors()
     if isinstance(vectors, SparseVectors):
         return partial(products.search, vectors), {"kind": "sparse product", "scipy": version_of("scipy")}

@@ -34,8 +34,8 @@ class Forecast(NamedTuple):
 
     Attributes
     ----------
-    rows : tuple of (str, str)
-        Topics and their descriptions.
+    text : str
+        A line for each step, for people.
     disk : int
         Bytes that would be written and kept.
     notes : tuple of str
@@ -44,15 +44,10 @@ class Forecast(NamedTuple):
         Seconds of each stage that was measured.
     """
 
-    rows: tuple[tuple[str, str], ...]
+    text: str
     disk: int
     notes: tuple[str, ...]
     times: Mapping[str, float]
-
-    def text(self) -> str:
-        """Return the rows as lines for people."""
-        width = max(len(name) for name, _ in self.rows)
-        return "".join(f"{name:<{width}}  {description}\n" for name, description in self.rows)
 
 
 def forecast(request: Request, reporter: Reporter = SILENT) -> Forecast:
@@ -89,13 +84,15 @@ def forecast(request: Request, reporter: Reporter = SILENT) -> Forecast:
     reporter.advance(len(times))
     reporter.end()
     stages = ", ".join(f"{name} {_span(seconds)}" for name, seconds in times.items())
-    total = ("to write", _size(disk)), ("time", f"about {_span(sum(times.values()))}: {stages}")
+    total = ("to write", _size(disk), 0), ("time", f"about {_span(sum(times.values()))}: {stages}", 0)
+    width = max(len(topic) for topic, _, _ in steps)
+    text = "".join(f"{topic:<{width}}  {description}\n" for topic, description, _ in (*steps, *total))
     notes = [f"The time is without {', '.join(without)}."] if without else []
     folder = _existing(request.work)
     free = shutil.disk_usage(folder).free
     if free < disk:
         notes.append(f"{folder} has {_size(free)} free, which is not enough.")
-    return Forecast((*((name, step) for name, step, _ in steps), *total), disk, tuple(notes), times)
+    return Forecast(text, disk, tuple(notes), times)
 
 
 def _steps(
