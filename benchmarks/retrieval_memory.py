@@ -96,7 +96,7 @@ def make_search(folder: str, count: int, queries: int, dimensions: int) -> None:
     looked = look(request)["passages"]
     store = store_of(request, dense, "passages", looked).open()
     drawn = np.random.default_rng(0)
-    for chunk in chunks(request.collection.corpus, dense.shard_size):
+    for chunk in chunks(request.collection.corpus, looked.shard_size):
         vectors = drawn.standard_normal((len(chunk.ids), dimensions), dtype=np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         store.add(chunk, vectors, {"device": "random numbers"})

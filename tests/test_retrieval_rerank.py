@@ -366,10 +366,3 @@ def test_where_nothing_is_found_nothing_is_reranked(model: str, tmp_path: Path) 
     done = treceval(["retrieve", str(tmp_path), "-o", str(tmp_path / "out.txt"), *given])
     assert (done.status, b"1 of 1 queries found nothing" in done.err) == (0, True), done.err
     assert (tmp_path / "out.txt").read_bytes() == b""
-
-
-def test_a_plan_counts_the_memory_of_the_reranker(model: str, tmp_path: Path) -> None:
-    given = ["--retriever", "jaccard", "--dry-run", "-o", str(tmp_path / "out.txt")]
-    alone, both = (treceval(["retrieve", str(DATA), *given, *more]) for more in ([], ["--rerank", model]))
-    assert [line.split(b"about ")[1].split()[1] for done in (alone, both) for line in done.out.splitlines()
-            if line.startswith(b"memory")] == [b"KB", b"MB"]  # fmt: skip

@@ -253,6 +253,18 @@ def test_a_corpus_that_grew_gives_the_bytes_of_a_run_from_nothing(folder, m3, co
 
 
 @pytest.mark.slow
+def test_more_queries_than_a_group_has_give_the_same_run(folder, masked, collection, monkeypatch):
+    """Shards of queries are read whole, whatever the groups."""
+    monkeypatch.setattr("treceval_py.retrieval.pipeline.SHARD_SIZE", 4)
+    for name, group in (("one", 2048), ("many", 3)):
+        monkeypatch.setattr("treceval_py.retrieval.pipeline.GROUP", group)
+        given = ("--retriever", "sparse", "--model", masked, "--tag", "t", "-k", 20)
+        assert retrieve(collection, "-o", folder / f"{name}.txt", *given) == 0
+    assert (folder / "one.txt").read_bytes() == (folder / "many.txt").read_bytes()
+    assert json.loads((folder / "many.txt.json").read_text())["run"]["lines"] > 20
+
+
+@pytest.mark.slow
 def test_a_plan_says_what_is_searched_and_a_damaged_shard_and_a_dense_retriever_are_refused(
     folder, masked, collection, capfdbinary
 ):
