@@ -20,7 +20,7 @@ from treceval_py.errors import RunnerError
 from treceval_py.retrieval.pool import Here, Places, Processes, Task, open_pool
 
 KILLED = (
-    "the process that works on elsewhere was killed, or ended. What is done is kept: repeat the command to resume. "
+    "the process that works on elsewhere was killed, or ended. What is finished is kept: repeat the command to resume. "
     "If memory ran out, give a smaller --batch-size."
 )
 

@@ -7,7 +7,6 @@ worker is lost goes to another, and a run ends when all tasks were read and answ
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
 import signal
 import socket
@@ -19,7 +18,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import chain
-from multiprocessing.connection import Connection, wait
+from multiprocessing import get_context, resource_tracker
+from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from treceval_py.errors import RunnerError, TrecevalError
@@ -37,6 +37,8 @@ PATIENCE = 30.0
 
 GLANCE = 1.0
 """Seconds between checks of which nodes are alive."""
+
+RESUME = "What is finished is kept: repeat the command to resume."
 
 START = -1
 """Number of the first task of each worker elsewhere: to be made."""
@@ -280,8 +282,7 @@ class Places:
             failure = f"on {names}, {TAKES} processes died while they started"
             raise RunnerError(failure, "The model may need more memory than there is.")
         elif time.monotonic() - self._seen >= PATIENCE:
-            todo = "What is finished is kept: repeat the command to resume."
-            raise RunnerError("the Ray cluster has no node left that could work", todo)
+            raise RunnerError("the Ray cluster has no node left that could work", RESUME)
 
     def _give(self, slot: Slot, task: Task) -> None:
         self._tasks[slot][task.number] = task
@@ -338,7 +339,6 @@ class _Far:
 
     def __init__(self, reply: Callable[[tuple[int, Any]], Any] = lambda message: message) -> None:
         self._reply = reply
-        self._worker: Any = None
         self._ahead, self._at_work = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
 
     def do(self, number: int, content: Any) -> Any:
@@ -354,7 +354,7 @@ class _Far:
         result = None
         try:
             if ahead is None:
-                self._worker = content()
+                self._worker: Any = content()
             else:
                 result = self._worker.work(ahead.result(), lambda count: self._reply((number, count)))
             return self._reply((number, (result, self._worker.by, self._worker.notes)))
@@ -385,15 +385,12 @@ class Processes:
 
     def start(self, slot: Slot) -> None:
         """Begin to start the process of a slot that has none."""
-        # A fork would take over torch's threads and locks in whatever state they are.
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
+        ours, theirs = Pipe()
         sharing = sum(other.device == slot.device for other in self.slots)
-        process = context.Process(target=_serve, args=(theirs, slot.device, sharing), daemon=True)
+        # A fork would take over torch's threads and locks in whatever state they are.
+        process = get_context("spawn").Process(target=_serve, args=(theirs, slot.device, sharing), daemon=True)
         with ExitStack() as held_back:
             if hasattr(signal, "pthread_sigmask"):  # the process never sees Ctrl-C, which reaches this one at the end
-                from multiprocessing import resource_tracker
-
                 # It is started with the first process, and lets Ctrl-C through again when it is.
                 resource_tracker.ensure_running()
                 before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -416,8 +413,7 @@ class Processes:
                 yield slot, *connection.recv()
             except (EOFError, OSError):
                 failure = f"the process that works on {slot.name} was killed, or ended"
-                todo = "What is done is kept: repeat the command to resume."
-                todo += " If memory ran out, give a smaller --batch-size."
+                todo = f"{RESUME} If memory ran out, give a smaller --batch-size."
                 raise RunnerError(failure, todo) from None
 
     def end(self, slot: Slot) -> None:
@@ -526,20 +522,14 @@ class Actors:
     def slots(self) -> Iterable[Slot]:
         """The slots of nodes that are alive, with their cores."""
         device = "cuda:0" if self._gpus else "cpu"  # a process is shown the GPU that it was given and no other
-        for node in self._ray.nodes():
-            if node["Alive"] and self._answers(node):
+        for node in [node for node in self._ray.nodes() if node["Alive"]]:
+            with suppress(OSError):  # a node that lost a worker counts while it can be reached
+                if node["NodeID"] in self._suspects:
+                    socket.create_connection((node["NodeManagerAddress"], node["NodeManagerPort"]), GLANCE).close()
                 cores, gpus = (int(node["Resources"].get(kind, 0)) for kind in ("CPU", "GPU"))
                 count = min(gpus if self._gpus else 1, cores)
                 for number in range(count):
                     yield Slot(node["NodeManagerHostname"], device, (node["NodeID"], number, cores // count))
-
-    def _answers(self, node: dict[str, Any]) -> bool:
-        """Say whether a node that lost a worker can be reached."""
-        with suppress(OSError):
-            if node["NodeID"] in self._suspects:
-                socket.create_connection((node["NodeManagerAddress"], node["NodeManagerPort"]), GLANCE).close()
-            return True
-        return False
 
     def start(self, slot: Slot) -> None:
         """Create an actor."""
