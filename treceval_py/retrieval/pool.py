@@ -238,8 +238,10 @@ class Places:
             while self._feed():
                 for event in self._transport.events():
                     if (done := self._take(*event)) is not None:
-                        self._feed()
+                        unfinished = self._feed()
                         yield done
+                        if not unfinished:  # and whatever happens to the workers now
+                            return
         except BaseException:
             self.close()
             raise
@@ -407,8 +409,8 @@ class Processes:
     def events(self) -> Iterable[tuple[Slot, int, Any]]:
         """Wait a while, and return replies with their slots, or ``(slot, START, None)`` for a process that is lost."""
         slots = {connection: slot for slot, (_, connection) in self._processes.items()}
-        for connection in wait(list(slots)):
-            slot = slots[connection]  # type: ignore[index]
+        for connection in slots.keys() & wait(list(slots)):
+            slot = slots[connection]
             try:
                 yield slot, *connection.recv()
             except (EOFError, OSError):
@@ -547,8 +549,7 @@ class Actors:
         """Wait for actors; how far they are with a task is not known."""
         if not self._coming:
             time.sleep(GLANCE)
-        ready, _ = self._ray.wait(list(self._coming), timeout=GLANCE)
-        for reference in ready:
+        for reference in self._ray.wait(list(self._coming), timeout=GLANCE)[0]:
             slot = self._coming.pop(reference)
             try:
                 yield slot, *self._ray.get(reference)
