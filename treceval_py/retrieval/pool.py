@@ -407,7 +407,7 @@ class Processes:
             self._processes[slot][1].send((number, content))
 
     def events(self) -> Iterable[tuple[Slot, int, Any]]:
-        """Wait a while, and return replies with their slots, or ``(slot, START, None)`` for a process that is lost."""
+        """Wait for replies, and yield them with their slots."""
         slots = {connection: slot for slot, (_, connection) in self._processes.items()}
         for connection in slots.keys() & wait(list(slots)):
             slot = slots[connection]
@@ -542,11 +542,11 @@ class Actors:
         self._handles[slot] = self._ray.remote(scheduling_strategy=bound, **options)(_Far).remote()
 
     def give(self, slot: Slot, number: int, content: Any) -> None:
-        """Send a task."""
+        """Send an actor a task; how far it is with it is not known until it is done."""
         self._coming[self._handles[slot].do.remote(number, content)] = slot
 
     def events(self) -> Iterable[tuple[Slot, int, Any]]:
-        """Wait for actors; how far they are with a task is not known."""
+        """Wait a while for replies, and yield them with their slots; with None in place of one, an actor is lost."""
         if not self._coming:
             time.sleep(GLANCE)
         for reference in self._ray.wait(list(self._coming), timeout=GLANCE)[0]:
@@ -560,7 +560,7 @@ class Actors:
                 yield slot, START, None
 
     def end(self, slot: Slot) -> None:
-        """Kill an actor."""
+        """Kill an actor, which may be dead."""
         self._ray.kill(self._handles.pop(slot))
         self._coming = {reference: other for reference, other in self._coming.items() if other != slot}
 
