@@ -301,8 +301,8 @@ class Places:
         else:
             task, (result, by, notes) = self._tasks[slot].pop(number), value
             self._note(notes)
-            self._count(task, task.size)
             if number != START:
+                self._count(task, task.size)
                 return Done(task, result, by)
             del self._failed[slot]
         return None
