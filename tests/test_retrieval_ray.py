@@ -28,7 +28,7 @@ pytest.importorskip("faiss", reason="the extra `retrieve` is not installed")
 
 from treceval_py.corpora.reporting import Silent
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval import exact, shards, vectors
+from treceval_py.retrieval import exact, vectors
 from treceval_py.retrieval.exact import search_with_ray
 from treceval_py.retrieval.pool import Actors, Places, Task, connected
 
@@ -369,29 +369,6 @@ def test_the_run_is_the_same_when_the_raylet_of_a_node_is_killed(
     reporter = Kills(second, stage, done, seconds)
     assert made(tiny, tmp_path, reporter, devices=[], ray=cluster.address) == undisturbed
     assert reporter.killed
-
-
-def test_nodes_write_shards_themselves_where_all_see_the_work_folder(cluster, tiny, tmp_path, monkeypatch):
-    """The vectors do not come here, and the run is the same; here with an index."""
-    from treceval_py.retrieval import Dense, Request, open_collection, retrieve
-    from treceval_py.retrieval.indexing import IndexSettings
-
-    collection = open_collection(str(Path(__file__).parent.parent / "data"))
-    index = IndexSettings("IVF4,Flat:nprobe=2", "inner-product")
-    runs, came, add = [], [], shards.Store.add
-    monkeypatch.setattr(shards.Store, "add", lambda store, *given: [came.append(type(given[1])), add(store, *given)])
-    for name, where in (
-        ("here", {"devices": ["cpu"]}),
-        ("there", {"devices": [], "ray": cluster.address, "shared_work": True}),
-    ):
-        dense = Dense(*tiny, batch_size=8, shard_size=80, index=index, **where)
-        request = Request(collection, str(tmp_path / f"{name}.txt"), str(tmp_path / name), dense, k=10, tag="t")
-        retrieve(request)
-        runs.append((tmp_path / f"{name}.txt").read_bytes())
-    assert runs[0] == runs[1]
-    written = [sorted(path.name for path in (tmp_path / name / "passages").glob("*.*")) for name in ("here", "there")]
-    assert written[0] == written[1]
-    assert came == [np.ndarray] * (len(came) // 2) + [shards.Shard] * (len(came) // 2)
 
 
 @pytest.fixture
