@@ -401,7 +401,7 @@ def test_processes_give_the_same_bytes_and_leave_nothing_running(tiny, encoder, 
     half = max(1, min(4, len(os.sched_getaffinity(0))) // 2)
     maker = encoder_maker(tiny, settings_for(tiny, pooling="mean"), 4)
     texts = ["the river " * (row + 1) for row in range(20)]
-    pool, told = Places(Processes(maker, ["cpu", "cpu"])), []
+    pool, told = Places(maker, Processes(["cpu", "cpu"])), []
     for side in ("passages", "queries"):
         found = list(pool.run((Task(number, (texts, texts, side), 20) for number in range(4)), told.append))
         assert sorted(task.number for task, _, _ in found) == [0, 1, 2, 3]
