@@ -450,7 +450,7 @@ def search_with_ray(
     # Copies, as the next block overwrites it.
     blocks = enumerate((first, block.copy()) for first, block in vectors.blocks(block_rows(vectors.dimensions)))
     tasks = (Task(number, content, len(content[1])) for number, content in blocks)
-    with closing(Places(Actors(partial(_Searcher, queries, k, similarity), gpus=False))) as pool:
+    with closing(Places(partial(_Searcher, queries, k, similarity), Actors(gpus=False))) as pool:
         for task, hits, _ in pool.run(tasks, advance):
             # Hits are best first, so few columns are left to merge when many blocks have been searched.
             width = int((hits.scores >= best.scores[:, -1:]).sum(axis=1).max(initial=0))
