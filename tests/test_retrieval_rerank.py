@@ -241,7 +241,6 @@ def test_tags_lengths_and_texts_that_do_not_fit_are_refused_before_pairs_are_sco
     refused: dict[str, tuple[str | Path, list[str]]] = {
         "a long pair": (first, ["--max-length", "513"]),
         "a tag of two words": (first, ["--tag", "a b"]),
-        "an empty tag": (first, ["--tag", ""]),
         "a passage that is missing": (first, ["--corpus", "passages.tsv"]),
         "a query that is missing": (first, ["--queries", "asked.tsv"]),
         "half a character": ("run", ["--corpus", "surrogate.jsonl", "--queries", "queries.tsv"]),
