@@ -66,7 +66,7 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
         documents, asked = open_texts(corpus, "document"), open_texts(queries, "query")
         check_files(run, output, documents, asked)  # before a model is downloaded
         reranker = reranker_of(options, options["model"], options["depth"], stages)
-        tag = options["tag"] or tag_of(reranker.model.name)
+        tag = tag_of(reranker.model.name) if options["tag"] is None else options["tag"]
         texts: dict[str, Any] = {"corpus": documents, "queries": asked}
         where: dict[str, Any] = {"work": work, "paths": options["paths"], "command": ["treceval", *sys.argv[1:]]}
         reranked(run, output, reranker, **texts, **where, tag=tag, reporter=stages)

@@ -204,8 +204,8 @@ def _request(
     reranker = None
     if options["rerank"]:
         reranker = reranker_of(options, options["rerank"], options["rerank_depth"], reporter, weights=not dry_run)
-    how = options["depth"], options["tag"] or name, options["paths"], reranker
-    return Request(collection, output, work, retriever, *how)
+    tag = name if options["tag"] is None else options["tag"]
+    return Request(collection, output, work, retriever, options["depth"], tag, options["paths"], reranker)
 
 
 def _collection(source: str, options: dict[str, Any]) -> Collection:
