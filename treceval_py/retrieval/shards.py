@@ -29,7 +29,7 @@ from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io import target
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.target import folder_errors, written_whole
-from treceval_py.retrieval.vectors import AGAIN, ShardVectors, SparseVectors, packed
+from treceval_py.retrieval.vectors import AGAIN, FileVectors, SparseVectors, StreamedVectors, chained, packed
 
 FORMAT = "treceval_py embeddings 3"
 """Kind of manifest; the number is the version of the layout."""
@@ -284,13 +284,13 @@ class Store:
         ways = [{key: value for key, value in shard.by.items() if key != "host"} for shard in self.present()]
         return list({canonical(way): way for way in ways}.values())
 
-    def vectors(self) -> ShardVectors | SparseVectors:
+    def vectors(self) -> StreamedVectors | SparseVectors:
         """Return the vectors of all texts, read a block at a time."""
         storage = self.storage or "float32"
         paths = [self._path(name, _suffix(storage)) for name in self.names]
         if storage == "sparse":
-            return SparseVectors(paths, self.survey.sizes, self.dimensions)
-        return ShardVectors(paths, self.survey.sizes, self.dimensions, storage)
+            return SparseVectors(paths, self.survey.count)
+        return chained([FileVectors(path, AGAIN) for path in paths], self.dimensions)
 
     def ids(self) -> Ids:
         """Return the ids of all texts in order."""
