@@ -434,7 +434,7 @@ def test_sparse_vectors_are_stored_by_their_weights(tmp_path: Path) -> None:
     for chunk in store.wanted():
         store.add(chunk, weights_of(chunk), {})
     found = opened(tmp_path / "w").vectors()
-    assert (found.count, found.dimensions) == (7, 4)
+    assert found.count == 7
     for rows in (1, 2, 3, 4, 7, 100):
         blocks = [(first, block.toarray().tolist()) for first, block in found.blocks(rows)]
         expected = [[number, 1, 2, 3] for number in range(7)]
