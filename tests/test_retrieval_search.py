@@ -172,6 +172,7 @@ SHARDS: dict[str, Any] = {
     "a magic number": b"\x93NUMPY",
     "half a header": b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4'}",
     "another file": b"hello" * 99,
+    "a zip archive": b"PK\x03\x04" + b"hello" * 99,
     "not there": None,
 }
 """What is in place of vectors."""
@@ -193,8 +194,9 @@ def test_a_shard_that_is_cut_short_is_refused_before_or_while_it_is_read(tmp_pat
     (path,) = shards(tmp_path, real_numbers(4, 3), [4])  # 128 bytes of header and 48 of numbers
     vectors = FileVectors(path, "Encode it again.")
     os.truncate(path, 175)
-    assert refusal(FileVectors, path, "").startswith(f"{path}: expected a whole .npy file with a table")
-    assert refusal(list, vectors.blocks(1024)) == f"{path}: became shorter while it was read. Encode it again."
+    told = f"{path}: expected a whole .npy file with a table of floating-point numbers, a row for each vector. "
+    assert refusal(FileVectors, path, "Encode it again.") == f"{told}Encode it again."
+    assert refusal(list, vectors.blocks(1024)) == f"{told}Encode it again."
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5, 7, 100])

@@ -112,8 +112,7 @@ class ArrayVectors(StreamedVectors):
 class FileVectors(StreamedVectors):
     """The vectors of a ``.npy`` file, of which the header is read at once, and a portion at a time later.
 
-    Mapping the file instead was not measurably faster, what is mapped counts as memory of the process, and a file that
-    is cut short meanwhile would kill it.
+    Each portion is mapped by itself: what is mapped counts as memory of the process.
 
     Parameters
     ----------
@@ -125,33 +124,31 @@ class FileVectors(StreamedVectors):
     Raises
     ------
     RunnerError
-        It is not such a file, is truncated, or is stored by columns.
+        It is not such a file, is truncated, or is stored by columns; also when it is read.
     """
 
     def __init__(self, path: str, todo: str) -> None:
+        self._path, self._todo = path, todo
+        super().__init__(*self._table().shape, self._read)
+
+    def _table(self) -> AnyArray:
+        """Map the file."""
         try:
-            mapped = np.load(path, mmap_mode="r")
+            table: AnyArray = np.lib.format.open_memmap(self._path, mode="r")
         except OSError as error:
-            raise RunnerError(f"cannot be read: {error.strerror or error}", todo, file=path) from None
+            raise RunnerError(f"cannot be read: {error.strerror or error}", self._todo, file=self._path) from None
         except Exception:  # noqa: BLE001 - NumPy fails in many ways at a damaged header, which is Python to it
-            mapped = None
-        table = isinstance(mapped, np.memmap) and mapped.ndim == 2 and mapped.dtype.kind == "f"
-        if not (table and mapped.flags.c_contiguous):
+            table = np.empty(0)
+        if table.ndim != 2 or table.dtype.kind != "f" or not table.flags.c_contiguous:
             damage = "expected a whole .npy file with a table of floating-point numbers, a row for each vector"
-            raise RunnerError(damage, todo, file=path)
-        super().__init__(*mapped.shape, self._read)
-        self._dtype, self._offset, self._path, self._todo = mapped.dtype, mapped.offset, path, todo
+            raise RunnerError(damage, self._todo, file=self._path)
+        return table
 
     def _read(self) -> Iterator[AnyArray]:
         """Yield the rows, a few megabytes at a time."""
-        row = self.dimensions * self._dtype.itemsize
-        step = max(PORTION_BYTES // row, 1)
+        step = max(PORTION_BYTES // self._table()[:1].nbytes, 1)
         for start in range(0, self.count, step):
-            count = min(step, self.count - start) * self.dimensions
-            portion = np.fromfile(self._path, self._dtype, count, offset=self._offset + start * row)
-            if len(portion) < count:
-                raise RunnerError("became shorter while it was read", self._todo, file=self._path)
-            yield portion.reshape(-1, self.dimensions)
+            yield self._table()[start : start + step]
 
 
 def chained(parts: Sequence[StreamedVectors], dimensions: int) -> StreamedVectors:
