@@ -27,7 +27,7 @@ import numpy as np
 from taking_turns import DisagreementError, Table, Turn, table
 
 from treceval_py._types import FloatArray32
-from treceval_py.retrieval.exact import Found, load_faiss, search
+from treceval_py.retrieval.exact import Found, fast_batches, search
 from treceval_py.retrieval.vectors import ArrayVectors, FileVectors, StreamedVectors, chained
 
 OURS = "search, vectors in memory"
@@ -38,9 +38,6 @@ RAW = ("faiss.knn, 256 queries at a time", "faiss.knn, 512 queries at a time", "
 
 NEAR = 1e-5
 """Scores of unit vectors may differ by that much: sums of 768 float32 products in another order."""
-
-THRESHOLD = faiss.cvar.distance_compute_blas_threshold
-"""Faiss's own."""
 
 Side = Callable[[], Found]
 
@@ -85,7 +82,9 @@ def in_batches(
     return Found(np.concatenate([scores for scores, _ in found]), np.concatenate([ids for _, ids in found]))
 
 
-def sides(options: Options, index: faiss.IndexFlatIP, stored: StreamedVectors, queries: FloatArray32) -> dict[str, Side]:
+def sides(
+    options: Options, index: faiss.IndexFlatIP, stored: StreamedVectors, queries: FloatArray32
+) -> dict[str, Side]:
     """Return what is compared, by name."""
     vectors: FloatArray32 = faiss.rev_swig_ptr(index.get_xb(), index.ntotal * index.d).reshape(-1, index.d)
 
@@ -94,16 +93,12 @@ def sides(options: Options, index: faiss.IndexFlatIP, stored: StreamedVectors, q
         return scores, ids
 
     def raw(size: int) -> Found:
-        load_faiss()  # which sets the threshold for multiplying matrices
-        return in_batches(knn, queries, size)
+        with fast_batches():
+            return in_batches(knn, queries, size)
 
     def indexed() -> Found:
-        load_faiss()
-        return in_batches(lambda some: index.search(some, options.k), queries, 1024)
-
-    def slow() -> Found:
-        faiss.cvar.distance_compute_blas_threshold = THRESHOLD
-        return in_batches(knn, queries[: options.slow_queries], 32)
+        with fast_batches():
+            return in_batches(lambda some: index.search(some, options.k), queries, 1024)
 
     return {
         OURS: lambda: search(ArrayVectors(vectors), queries, options.k, "inner-product"),
@@ -112,7 +107,7 @@ def sides(options: Options, index: faiss.IndexFlatIP, stored: StreamedVectors, q
         RAW[2]: lambda: raw(1024),
         INDEX: indexed,
         SHARDS: lambda: search(stored, queries, options.k, "inner-product"),
-        SLOW: slow,
+        SLOW: lambda: in_batches(knn, queries[: options.slow_queries], 32),
     }
 
 

@@ -20,7 +20,7 @@ import pytest
 import threadpoolctl
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.errors import TrecevalError
+from treceval_py.errors import RunnerError, TrecevalError
 from treceval_py.retrieval import exact
 from treceval_py.retrieval.vectors import ArrayVectors, FileVectors, SparseVectors, StreamedVectors, block_rows, chained
 
@@ -374,6 +374,16 @@ def test_advance_is_told_the_vectors_of_each_block(monkeypatch: pytest.MonkeyPat
     with blocks_of(monkeypatch, 1024):
         search(ArrayVectors(real_numbers(2500, 4)), real_numbers(2, 4), 3, "l2", told.append)
     assert told == [1024, 1024, 452]
+
+
+@pytest.mark.parametrize("value", [20, 128_000])
+def test_the_setting_of_faiss_is_set_back(value: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faiss.cvar, "distance_compute_blas_threshold", value)
+    search(ArrayVectors(real_numbers(9, 4)), real_numbers(2, 4), 3, "l2")
+    assert faiss.cvar.distance_compute_blas_threshold == value
+    with pytest.raises(RunnerError, match="not finite"):
+        search(ArrayVectors(np.full((9, 4), np.nan, dtype=np.float32)), real_numbers(2, 4), 3, "l2")
+    assert faiss.cvar.distance_compute_blas_threshold == value
 
 
 def test_the_setting_of_faiss_is_ours_while_it_searches(monkeypatch: pytest.MonkeyPatch) -> None:

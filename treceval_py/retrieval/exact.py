@@ -16,8 +16,8 @@ upper half of a key is the score, the lower half the position, which is less tha
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -220,7 +220,8 @@ def hits_of(keys: IntArray) -> Found:
 
 def best_of(keys: IntArray, more: IntArray) -> IntArray:
     """Return the best of two tables of keys, as many in a row as the first one has."""
-    return np.sort(np.concatenate([keys, more], axis=-1))[..., : keys.shape[-1]]
+    count, both = keys.shape[-1], np.concatenate([keys, more], axis=-1)
+    return np.sort(np.partition(both, count - 1)[..., :count])
 
 
 def _ordered(bits: Any) -> Any:
@@ -229,7 +230,7 @@ def _ordered(bits: Any) -> Any:
 
 
 def load_faiss() -> Any:
-    """Return the package faiss, set to multiply matrices for small batches too.
+    """Return the package faiss.
 
     Raises
     ------
@@ -240,8 +241,19 @@ def load_faiss() -> Any:
         import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
         raise RunnerError("searching needs the package faiss, which is not installed", INSTALL) from None
-    faiss.cvar.distance_compute_blas_threshold = BLAS_FROM
     return faiss
+
+
+@contextmanager
+def fast_batches() -> Iterator[None]:
+    """Let faiss multiply matrices for small batches too, and set back what was set."""
+    settings = load_faiss().cvar
+    before = settings.distance_compute_blas_threshold
+    settings.distance_compute_blas_threshold = BLAS_FROM
+    try:
+        yield
+    finally:
+        settings.distance_compute_blas_threshold = before
 
 
 def has_gpus(faiss: Any) -> bool:
@@ -342,6 +354,7 @@ class Best:
             resources = self._faiss.StandardGpuResources()
             self._gpu = self._faiss.GpuIndexFlat(resources, self._queries.shape[1], self._metric)
 
+    @fast_batches()
     def add(self, first: int, block: FloatArray32) -> None:
         """Search a block (n, E) whose first vector has position ``first``."""
         block, lengths = prepared(block, self._similarity, "vector", first)
@@ -436,7 +449,7 @@ class SparseBest:
     def add(
         self, first: int, columns: Any, score: Callable[[AnyArray, IntArray, IntArray], AnyArray] | None = None
     ) -> None:
-        """Add the next passages.
+        """Add the next passages, in the order of their positions.
 
         Parameters
         ----------
@@ -445,15 +458,16 @@ class SparseBest:
         columns : (V, n) sparse matrix
             The weights of their words by word, as CSR; the table of the passages, transposed.
         score : callable, optional
-            Turns products into scores; called with the products, their queries (from 0) and passages (from 0 in this
-            block).
+            Turns products into float32 scores; called with the products, their queries (from 0) and passages (from 0
+            in this block).
         """
         for start in range(0, len(self.keys), SPARSE_BATCH):
             products = self._queries[start : start + SPARSE_BATCH] @ columns
             rows = start + np.repeat(np.arange(products.shape[0]), np.diff(products.indptr))
             scores = products.data if score is None else score(products.data, rows, products.indices)
-            keys = keys_of(scores.astype(np.float32), products.indices + np.int64(first))
-            better = np.flatnonzero((scores > 0) & (keys < self.keys[rows, -1]))
+            # Who only equals the last one kept comes too late.
+            better = np.flatnonzero(scores > np.maximum(hits_of(self.keys[:, -1]).scores, 0)[rows])
+            keys = keys_of(scores[better], products.indices[better] + np.int64(first))
             met, starts = np.unique(rows[better], return_index=True)
-            for row, some in zip(met, np.split(keys[better], starts[1:]), strict=False):
+            for row, some in zip(met, np.split(keys, starts[1:]), strict=False):
                 self.keys[row] = best_of(self.keys[row], some)

@@ -97,6 +97,7 @@ def check(settings: IndexSettings, dimensions: int, count: int) -> int | None:
     return None
 
 
+@exact.fast_batches()
 def build(settings: IndexSettings, vectors: StreamedVectors, path: str, reporter: Reporter = SILENT) -> str:
     """Train an index, add all vectors, and write it whole or not at all.
 
@@ -173,6 +174,7 @@ class Index:
             with contextlib.suppress(RuntimeError):  # not every index can be there
                 self._on_gpus = faiss.index_cpu_to_all_gpus(self.faiss_index)
 
+    @exact.fast_batches()
     def search(self, queries: FloatArray32, k: int) -> exact.Found:
         """Find the k best vectors for each query.
 

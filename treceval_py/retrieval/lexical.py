@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from treceval_py._types import AnyArray, FloatArray, IntArray
+from treceval_py._types import AnyArray, IntArray
 from treceval_py.corpora.texts import Pair
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.exact import SparseBest, hits_of
@@ -258,9 +258,8 @@ def rank_jaccard(
     best = SparseBest(asked, k)
     for number, (table, sizes) in enumerate(_tables(corpus, words, numbers, advance)):
 
-        def share(common: AnyArray, rows: IntArray, places: IntArray, sizes: IntArray = sizes) -> FloatArray:
-            shares: FloatArray = common / (asked_sizes[rows] + sizes[places] - common)
-            return shares
+        def share(common: AnyArray, rows: IntArray, places: IntArray, sizes: IntArray = sizes) -> AnyArray:
+            return (common / (asked_sizes[rows] + sizes[places] - common)).astype(np.float32)
 
         best.add(number * PORTION, table.T.tocsr(), share)
     yield _ranked(queries, best)
