@@ -245,7 +245,7 @@ def _rows(path: str) -> Iterator[AnyArray]:
     shape: tuple[int, ...] = ()
     for lists in _column(path, VECTOR_COLUMNS):
         try:
-            rows = np.stack(lists)
+            rows = np.stack(lists.tolist())
         except (TypeError, ValueError):  # one is missing or of another length
             rows = lists
         shape = shape or rows.shape[1:]

@@ -258,7 +258,7 @@ def rank_jaccard(
     best = SparseBest(asked, k)
     for number, (table, sizes) in enumerate(_tables(corpus, words, numbers, advance)):
 
-        def share(common: AnyArray, rows: IntArray, places: IntArray, sizes: IntArray = sizes) -> AnyArray:
+        def share(common: AnyArray, rows: IntArray, places: IntArray, sizes: IntArray = sizes) -> Any:
             return (common / (asked_sizes[rows] + sizes[places] - common)).astype(np.float32)
 
         best.add(number * PORTION, table.T.tocsr(), share)

@@ -129,7 +129,8 @@ class FileVectors(StreamedVectors):
 
     def __init__(self, path: str, todo: str) -> None:
         self._path, self._todo = path, todo
-        super().__init__(*self._table().shape, self._read)
+        count, dimensions = self._table().shape
+        super().__init__(count, dimensions, self._read)
 
     def _table(self) -> AnyArray:
         """Map the file."""
