@@ -217,6 +217,7 @@ def test_a_run_has_the_scores_of_sentence_transformers(folder, masked, collectio
     import sentence_transformers
 
     monkeypatch.setattr("treceval_py.retrieval.pipeline.SHARD_SIZE", 64)
+    monkeypatch.setattr("treceval_py.retrieval.pipeline.GROUP", 8)
 
     output, again = folder / "run.txt", folder / "again.txt"
     sparse = ("--retriever", "sparse", "--model", masked, "-k", 300)

@@ -398,7 +398,11 @@ class Best:
         self, rows: IntArray, first: int, block: FloatArray32, width: int, error: FloatArray
     ) -> IntArray:
         """Add the best of the ``width`` candidates of the queries ``rows``; return those that may have more."""
-        rough, columns = self._nearest(rows, block, width)
+        if self._gpu is not None and width <= GPU_MOST:
+            rough, columns = self._gpu.search(self._queries[rows], width)
+        else:
+            rough, columns = self._faiss.knn(self._queries[rows], block, width, metric=self._metric)
+        rough = -rough if self._l2 else rough
         worst = hits_of(self.keys[rows, -1]).scores - error[rows]  # in float64
         row, column = np.nonzero(rough >= worst[:, None])
         position = columns[row, column]
@@ -409,14 +413,6 @@ class Best:
         self.keys[rows[proved]] = best[proved]
         unproved: IntArray = rows[~proved]
         return unproved
-
-    def _nearest(self, rows: IntArray, block: FloatArray32, width: int) -> tuple[FloatArray32, IntArray]:
-        """Return rough scores and rows of the block (b, width) that are best by them, best first."""
-        if self._gpu is not None and width <= GPU_MOST:
-            scores, columns = self._gpu.search(self._queries[rows], width)
-        else:
-            scores, columns = self._faiss.knn(self._queries[rows], block, width, metric=self._metric)
-        return -scores if self._l2 else scores, columns
 
     def _scores(self, query: IntArray, position: IntArray, block: FloatArray32) -> FloatArray32:
         """Return the scores (n,) of pairs, each computed by itself."""

@@ -152,8 +152,8 @@ class Imported:
                     f"The vectors of the {side} have lengths from {least:.4g} to {most:.4g}: inner products favour "
                     "long ones. If the model's similarity is another, give --similarity."
                 )
-            about[side] = {"file": given.name, "vectors": [count, self.dimensions], "sha256": digest}
-            about[side]["lengths"] = [least, most]
+            made = {"file": given.name, "vectors": [count, self.dimensions], "sha256": digest}
+            about[side] = {**made, "lengths": [least, most]}
         return about
 
 

@@ -21,7 +21,7 @@ ROWS_AT_ONCE = 1024
 SPARSE_BLOCK = 1 << 16
 """Sparse vectors in a block."""
 
-PORTION_BYTES = 4 << 20
+PORTION_BYTES = 16 << 20
 """Bytes read at a time."""
 
 AGAIN = "Remove it to encode that shard again."
