@@ -106,7 +106,8 @@ class ArrayVectors(StreamedVectors):
     """
 
     def __init__(self, array: AnyArray) -> None:
-        super().__init__(*array.shape, lambda: iter([array]))
+        count, dimensions = array.shape
+        super().__init__(count, dimensions, lambda: iter([array]))
 
 
 class FileVectors(StreamedVectors):
