@@ -382,7 +382,7 @@ def test_vectors_without_texts_cannot_be_reranked(tmp_path: Path) -> None:
         np.save(tmp_path / f"{name}.npy", np.eye(2, dtype=np.float32))
         (tmp_path / f"{name}.ids").write_text("a\nb\n")
     passages, queries = (read_vectors(str(tmp_path / f"{name}.npy")) for name in ("p", "q"))
-    parts = Collection("vectors", passages, queries, None, None, ())
+    parts = Collection("vectors", passages, queries, None)
     request = Request(parts, str(tmp_path / "r.txt"), str(tmp_path / "w"), Imported(passages, queries))
     check_request(request)
     with pytest.raises(RunnerError, match=r"^vectors have no texts to rerank\. Rerank their run with the corpus"):

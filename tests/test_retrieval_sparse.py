@@ -16,10 +16,10 @@ from treceval_py.cli.commands import run as command
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.collection import open_collection
 from treceval_py.retrieval.engines import encoder_maker
+from treceval_py.retrieval.exact import SparseBest, hits_of
 from treceval_py.retrieval.indexing import IndexSettings
 from treceval_py.retrieval.models import find_model, settings_for
 from treceval_py.retrieval.pipeline import Dense, Request, check_request
-from treceval_py.retrieval.products import Best
 
 skip_without("sentence_transformers")
 
@@ -168,10 +168,10 @@ def test_the_best_are_those_of_plain_loops_whatever_the_blocks(k):
     )
     results = []
     for size in (200, 64, 7):
-        best = Best(queries, k)
+        best = SparseBest(queries, k)
         for first in range(0, 200, size):
-            best.look(passages[first : first + size].T.tocsr(), first)
-        results.append(best)
+            best.add(first, passages[first : first + size].T.tocsr())
+        results.append(hits_of(best.keys))
     got = [
         [(at, score) for at, score in zip(*row, strict=True) if at >= 0]
         for row in zip(results[0].positions.tolist(), results[0].scores.tolist(), strict=True)
@@ -208,6 +208,7 @@ def test_a_run_has_the_scores_of_sentence_transformers(folder, masked, collectio
     import sentence_transformers
 
     monkeypatch.setattr("treceval_py.retrieval.pipeline.SHARD_SIZE", 64)
+    monkeypatch.setattr("treceval_py.retrieval.pipeline.GROUP", 8)
 
     output, again = folder / "run.txt", folder / "again.txt"
     sparse = ("--retriever", "sparse", "--model", masked, "-k", 300)

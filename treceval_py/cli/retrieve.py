@@ -222,7 +222,7 @@ def _collection(source: str, options: dict[str, Any]) -> Collection:
         judged = open_collection(source, qrels=options["qrels"], split=options["split"])
         return judged._replace(corpus=passages, queries=queries)
     qrels = None if options["qrels"] is None else read_qrels(options["qrels"])
-    return Collection(passages.name, passages, queries, qrels, options["qrels"], ())
+    return Collection(passages.name, passages, queries, qrels)
 
 
 def _retriever(

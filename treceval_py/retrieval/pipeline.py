@@ -23,7 +23,7 @@ from treceval_py.corpora.texts import Chunk, Survey, Texts, survey
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import RunnerError
 from treceval_py.io.digests import digest_of_file
-from treceval_py.retrieval import exact, indexing, products
+from treceval_py.retrieval import exact, indexing
 from treceval_py.retrieval.collection import Collection
 from treceval_py.retrieval.engines import Reranker, check_engine, encoder_maker
 from treceval_py.retrieval.external import Embedded, Imported
@@ -467,7 +467,7 @@ def _engine(
     """Return what finds the best passages for vectors of queries, and its record; an index is built or loaded."""
     vectors: Any = passages.vectors()
     if isinstance(vectors, SparseVectors):
-        return partial(products.search, vectors), {"kind": "sparse product", "scipy": version_of("scipy")}
+        return partial(exact.search_sparse, vectors), {"kind": "sparse product", "scipy": version_of("scipy")}
     if (settings := retriever.index) is None:
         search = exact.search if retriever.ray is None else exact.search_with_ray
         about: dict[str, Any] = {"kind": "exact", "similarity": retriever.similarity, "faiss": version_of("faiss-cpu")}

@@ -240,7 +240,7 @@ class Store:
         """Return the vectors of all texts, read a block at a time."""
         paths = [self._file(name, self._suffix) for name in self.names]
         if self._suffix == ".npz":
-            return SparseVectors(paths, self.survey.sizes, self.dimensions)
+            return SparseVectors(paths, self.survey.count)
         return chained([FileVectors(path, AGAIN) for path in paths], self.dimensions)
 
     def ids(self) -> Ids:
