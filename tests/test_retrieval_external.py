@@ -259,6 +259,12 @@ def test_what_cannot_be_read_as_vectors_is_refused(tmp_path: Path, snapshot: Sna
     assert told == snapshot
 
 
+def test_lists_of_another_length_further_down_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treceval_py.retrieval.external.ROWS", 1)
+    path = table(tmp_path / "p", id=[1, 2], vector=[[1.0, 2.0], [1.0]])
+    assert refusal(path).startswith(f"{path}: its vectors are not lists of floats, all of one length.")
+
+
 def test_an_id_may_not_occur_twice(tmp_path: Path) -> None:
     path = as_npy(tmp_path / "p", [*IDS[:4], "p1"], VECTORS)
     told = retrieve(tmp_path, path, status=1).err.decode()

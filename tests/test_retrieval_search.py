@@ -81,7 +81,8 @@ def _one_thread() -> Iterator[None]:
 @contextmanager
 def blocks_of(monkeypatch: pytest.MonkeyPatch, rows: int) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        patch.setattr(exact, "block_rows", lambda _: rows)
+        for module in (exact, indexing):
+            patch.setattr(module, "block_rows", lambda _: rows)
         yield
 
 
