@@ -143,7 +143,7 @@ def ours(inputs: Inputs, folder: Path, options: Options) -> Path:
     """Make a run with this package, from nothing."""
     shutil.rmtree(folder / "work", ignore_errors=True)
     model = find_model(inputs.model)
-    settings = settings_for(model, pooling="cls", precision=options.precision, query_instruction="")
+    settings = settings_for(model, pooling="cls", precision=options.precision, instruction="")
     dense = Dense(model, settings, devices=[options.device], batch_size=options.batch_size)
     collection = open_collection("", corpus=str(inputs.passages), queries=str(inputs.queries))
     run = folder / "ours.txt"
