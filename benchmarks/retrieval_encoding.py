@@ -281,10 +281,12 @@ def tokenizer_time(inputs: Inputs, options: Options) -> float:
     tokenizer: Any = transformers.AutoTokenizer.from_pretrained(inputs.model)
     lines = inputs.passages.read_text("utf-8").splitlines()
     texts = [line.split("\t", 1)[1] for line in lines]
+    shards = [texts[start : start + 10_000] for start in range(0, len(texts), 10_000)]
     taken = []
     for _ in range(options.rounds):
         start = time.process_time()
-        tokenizer.backend_tokenizer.encode_batch_fast(texts)
+        for shard in shards:
+            tokenizer.backend_tokenizer.encode_batch_fast(shard)
         taken.append(time.process_time() - start)
     return min(taken) / len(texts) * 1e6
 
