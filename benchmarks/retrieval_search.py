@@ -28,7 +28,7 @@ from taking_turns import DisagreementError, Table, Turn, table
 
 from treceval_py._types import FloatArray32
 from treceval_py.retrieval.exact import Found, fast_batches, search
-from treceval_py.retrieval.vectors import ArrayVectors, ShardVectors
+from treceval_py.retrieval.vectors import ArrayVectors, FileVectors, StreamedVectors, chained
 
 OURS = "search, vectors in memory"
 SHARDS = "search, streamed from shards"
@@ -64,14 +64,14 @@ def unit_vectors(rows: int, dimensions: int, seed: int) -> FloatArray32:
 
 
 @contextmanager
-def shards(vectors: FloatArray32, count: int, folder: Path) -> Iterator[ShardVectors]:
+def shards(vectors: FloatArray32, count: int, folder: Path) -> Iterator[StreamedVectors]:
     """Write vectors as shards, and remove them in the end."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         parts = np.array_split(vectors, count)
         paths = [os.path.join(place, f"{number}.npy") for number in range(count)]
         for path, part in zip(paths, parts, strict=True):
             np.save(path, part)
-        yield ShardVectors(paths, [len(part) for part in parts], vectors.shape[1])
+        yield chained([FileVectors(path, "") for path in paths], vectors.shape[1])
 
 
 def in_batches(
@@ -82,7 +82,9 @@ def in_batches(
     return Found(np.concatenate([scores for scores, _ in found]), np.concatenate([ids for _, ids in found]))
 
 
-def sides(options: Options, index: faiss.IndexFlatIP, stored: ShardVectors, queries: FloatArray32) -> dict[str, Side]:
+def sides(
+    options: Options, index: faiss.IndexFlatIP, stored: StreamedVectors, queries: FloatArray32
+) -> dict[str, Side]:
     """Return what is compared, by name."""
     vectors: FloatArray32 = faiss.rev_swig_ptr(index.get_xb(), index.ntotal * index.d).reshape(-1, index.d)
 

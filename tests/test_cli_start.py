@@ -60,7 +60,7 @@ REFUSED = {
     "agree a b --alpha x": "'x' is not a number",
     "compare a b c --resamples 0": "0 is not 1 or more.",
     "--ties --signature qrels run": "remove --signature.",
-    "retrieve x -o y --bm25 1,2": "b is from 0 to 1",
+    "retrieve x -o y --bm25 1": "is not K1,B",
 }
 
 

@@ -34,7 +34,7 @@ class Reference:
 
 
 class OneNode(ModuleType):
-    """Ray with one node that does everything at once, but hands out answers only after it was asked `looks` times."""
+    """Ray with one node that does everything at once."""
 
     def __init__(self, port: int) -> None:
         super().__init__("ray")
@@ -42,7 +42,6 @@ class OneNode(ModuleType):
         bound = SimpleNamespace(NodeAffinitySchedulingStrategy=lambda node, soft: (node, soft))
         self.util = SimpleNamespace(scheduling_strategies=bound)
         self.port = port
-        self.looks = 0
         self.gpus = 0
         self.options: list[dict[str, Any]] = []
         self.running = 0
@@ -58,29 +57,19 @@ class OneNode(ModuleType):
         alive = {"NodeID": "one", "Alive": True, "Resources": self.cluster_resources(), **about}
         return [{"NodeID": "dead", "Alive": False}, alive, {**alive, "NodeID": "head", "Resources": {}}]
 
-    def get_runtime_context(self) -> Any:
-        return SimpleNamespace(get_accelerator_ids=lambda: {"GPU": ["0"] * (self.gpus > 0)})
-
     def remote(self, **options: Any) -> Any:
         self.options.append(options)
 
-        def actor(kind: Any, maker: Any) -> Any:
+        def actor(kind: Any) -> Any:
             self.running += 1
-            made = kind(maker)
+            made = kind()
 
-            def method(name: str) -> Any:
-                remote = SimpleNamespace(remote=lambda *given: Reference(getattr(made, name), given))
-                return SimpleNamespace(remote=remote.remote, options=lambda concurrency_group: remote)
+            return SimpleNamespace(do=SimpleNamespace(remote=lambda *given: Reference(made.do, given)))
 
-            return SimpleNamespace(**{name: method(name) for name in ("start", "take", "answer", "progress")})
-
-        return lambda kind: SimpleNamespace(remote=lambda maker: actor(kind, maker))
+        return lambda kind: SimpleNamespace(remote=lambda: actor(kind))
 
     def wait(self, references: list[Reference], timeout: float) -> tuple[list[Reference], list[Reference]]:
-        answers = [reference for reference in references if reference.value[:1] in {(), ("answer",)}]
-        others = [reference for reference in references if reference not in answers]
-        self.looks -= not others
-        return (others or (answers if self.looks < 0 else []))[:1], []
+        return references[:1], []
 
     def get(self, reference: Reference) -> Any:
         if reference.error is not None:
@@ -106,18 +95,11 @@ def none(count: int) -> None:
     pass
 
 
-def test_progress_is_what_was_done_since_the_last_look(one_node: OneNode) -> None:
-    class Halfway(Doubles):
-        def work(self, content: list[int], advance: Any) -> list[int]:
-            advance(1)
-            advance(2)
-            return content
-
-    pool, told = open_pool(Halfway, [], ray="auto"), list[int]()
-    one_node.looks = 2
+def test_progress_comes_with_the_result(one_node: OneNode) -> None:
+    pool, told = open_pool(Doubles, [], ray="auto"), list[int]()
     (done,) = pool.run([Task(0, [0] * 5, 5)], told.append)
     assert done.result == [0] * 5
-    assert told == [3, 2]  # nothing is new at the second look; the rest comes with the result
+    assert told == [5]
     pool.close()
     assert one_node.running == 0
 
@@ -134,7 +116,6 @@ def test_each_gpu_has_a_worker_or_else_the_cores_of_a_node(
     for options in one_node.options:
         assert (options["num_cpus"], options["num_gpus"]) == (cores, int(gpus > 0))
         assert options["scheduling_strategy"] == ("one", False)
-        assert options["max_restarts"] == options["max_task_retries"] == 0
     pool.close()
 
 

@@ -19,7 +19,7 @@ from tiny_models import WORDS, make_tiny_model
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.engines import encoder_maker
 from treceval_py.retrieval.models import find_model, settings_for
-from treceval_py.retrieval.pool import Places, Processes, Task
+from treceval_py.retrieval.pool import Task, open_pool
 
 skip_without("sentence_transformers")
 
@@ -269,17 +269,8 @@ def without_words(model, folder):
     return folder
 
 
-def with_the_tokenizer_of_a_larger_one(model, folder):
-    """Combine models of five special tokens and 68 characters, each twice: 141 tokens, and of three words more."""
-    larger = make_tiny_model(folder.with_name("larger"), words=["one", "two", "three"])
-    make_tiny_model(folder, words=[])
-    shutil.copy(os.path.join(larger, "tokenizer.json"), folder)
-    return folder
-
-
 DAMAGED = {
     "no words": without_words,
-    "a larger tokenizer": with_the_tokenizer_of_a_larger_one,
     # a layer of BERT has six linear maps and two norms, each with weight and bias: 16 tensors
     "fewer layers": lambda model, folder: configured(model, folder, num_hidden_layers=3),
     "more layers": lambda model, folder: configured(model, folder, num_hidden_layers=1),
@@ -309,12 +300,15 @@ def test_lengths_that_a_model_cannot_take_are_refused_and_the_next_ones_are_not(
     told = refusal(encoder_maker(tiny, settings, 4, engine), "cpu")
     assert told.startswith(f"{tiny.name}: the model fails on a text of 513 tokens on cpu: ")
     assert told.endswith(". A smaller --max-length may help.")
+    encoder_of(tiny, max_length=512, engine=engine)
+
+
+@both
+def test_an_instruction_that_leaves_no_room_for_a_query_is_noted(tiny, engine):
     # [CLS] the river [SEP]
-    assert refusal(encoder_of, tiny, instruction="the river", max_length=4, engine=engine) == (
-        f"{tiny.name}: the instruction alone has 4 tokens, and 4 count: no text would be left. "
-        "Give a greater --max-length, or a shorter instruction."
-    )
-    encoder_of(tiny, instruction="the river", max_length=5, engine=engine)
+    (note,) = encoder_of(tiny, instruction="the river", max_length=4, engine=engine).notes
+    assert note.startswith("Unrelated queries have nearly the same vector")
+    assert encoder_of(tiny, instruction="the river", max_length=5, engine=engine).notes == ()
 
 
 @both
@@ -327,7 +321,10 @@ def test_a_text_whose_vector_is_not_finite_is_named(tiny, tmp_path, engine):
 
 def test_a_model_whose_vectors_are_all_the_same_is_noted(tiny):
     # The first token of an untrained model knows little of the others.
-    note = "have nearly the same vector, so their ranking will be noise: the model is untrained, or cls pooling is wrong for it."
+    note = (
+        "have nearly the same vector, so their ranking will be noise: "
+        "the model is untrained, or its pooling or --max-length is wrong."
+    )
     assert encoder_of(tiny, pooling="cls").notes == (f"Unrelated passages {note}", f"Unrelated queries {note}")
 
 
@@ -401,7 +398,7 @@ def test_processes_give_the_same_bytes_and_leave_nothing_running(tiny, encoder, 
     half = max(1, min(4, len(os.sched_getaffinity(0))) // 2)
     maker = encoder_maker(tiny, settings_for(tiny, pooling="mean"), 4)
     texts = ["the river " * (row + 1) for row in range(20)]
-    pool, told = Places(Processes(maker, ["cpu", "cpu"])), []
+    pool, told = open_pool(maker, ["cpu", "cpu"]), []
     for side in ("passages", "queries"):
         found = list(pool.run((Task(number, (texts, texts, side), 20) for number in range(4)), told.append))
         assert sorted(task.number for task, _, _ in found) == [0, 1, 2, 3]

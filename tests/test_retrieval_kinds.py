@@ -162,18 +162,6 @@ def test_a_decoder_that_describes_itself(folder):
     agrees(encoder_of(made), made, query="Instruct: find\nQuery:", longest=512)
 
 
-def test_queries_of_bge_en_icl_end_as_flag_icl_model_ends_them_even_when_they_are_cut(folder):
-    made = make_decoder(folder / "bge-en-icl", "mistral")
-    flag = flag_embedding().FlagICLModel(
-        made, use_fp16=False, devices="cpu", batch_size=4, query_max_length=160,
-        query_instruction_for_retrieval=f"{TASK}.",
-    )  # fmt: skip
-    for engine in ("flagembedding", "sentence-transformers"):
-        encoder = encoder_of(made, engine, max_length=160)
-        np.testing.assert_allclose(encode(encoder, "queries"), flag.encode_queries(TEXTS), atol=1e-6)
-        np.testing.assert_allclose(encode(encoder), flag.encode_corpus(TEXTS, max_length=160), atol=1e-6)
-
-
 def test_a_tokenizer_that_does_not_end_texts_is_noted(folder):
     made = make_decoder(folder / "endless", "mistral", ends=False)
     (note,) = encoder_of(made, pooling="lasttoken").notes

@@ -20,7 +20,7 @@ from treceval_py.errors import RunnerError
 from treceval_py.retrieval.pool import Here, Places, Processes, Task, open_pool
 
 KILLED = (
-    "the process that works on elsewhere was killed, or ended. What is done is kept: repeat the command to resume. "
+    "the process that works on elsewhere was killed, or ended. What is finished is kept: repeat the command to resume. "
     "If memory ran out, give a smaller --batch-size."
 )
 
@@ -33,7 +33,7 @@ def none(count):
 
 
 def process_of(maker):
-    return Places(Processes(maker, [ELSEWHERE]))
+    return Places(maker, Processes([ELSEWHERE]))
 
 
 def tasks(count, size=3):
@@ -91,7 +91,7 @@ def test_a_worker_that_cannot_be_made_is_refused():
 
 
 def test_a_program_that_does_not_close_its_pool_can_end():
-    program = "import workers; pool = workers.Places(workers.Processes(workers.Doubles, [workers.ELSEWHERE]))"
+    program = "import workers; pool = workers.Places(workers.Doubles, workers.Processes([workers.ELSEWHERE]))"
     path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
     ended = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, capture_output=True, timeout=60,

@@ -155,7 +155,7 @@ def pool_of():
     made = []
 
     def make(maker) -> Places:
-        made.append(Places(Actors(maker)))
+        made.append(Places(maker, Actors()))
         return made[-1]
 
     yield make
@@ -184,14 +184,6 @@ def test_both_nodes_do_all_tasks_of_two_calls_each_in_one_process(second, pool_o
     assert pool.notes == ("Lengths say little.",)
     # Two a node, and the next is read after one has arrived, which is then handed on.
     assert max(ahead) <= 5
-
-
-def test_progress_is_told_while_a_task_is_at_work(cluster, pool_of, tmp_path):
-    told = []
-    for _ in pool_of(Lengths(str(tmp_path / "log"), 5)).run(tasks_of(1, 10), told.append):
-        break
-    assert len(told) > 1
-    assert sum(told) == 10
 
 
 def test_a_node_that_dies_costs_its_unfinished_tasks_only(cluster, second, pool_of, tmp_path):
@@ -367,7 +359,7 @@ def made(tiny, folder: Path, reporter: Silent, **where) -> tuple[bytes, str]:
         ("search", 0, 2),
         ("search", 32, 0),
         ("search", 100, 0),
-        ("search", 216, 0),  # before hits are given back
+        ("search", 216, 0),
     ],
 )
 def test_the_run_is_the_same_when_the_raylet_of_a_node_is_killed(

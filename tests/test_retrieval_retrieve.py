@@ -335,7 +335,6 @@ def test_each_mismatch_is_refused_by_name_and_what_was_there_serves_again(
     mine = [*usual, "--model", model, "--pooling", "mean"]
     retrieve(*mine)
     reference = (tmp_path / "run.txt").read_bytes()
-    (tmp_path / "other.tsv").write_text("".join(line.replace("\t", "\tNow ") for line in LINES))
     (tmp_path / "file").write_text("")
     (tmp_path / "search" / "w").mkdir(parents=True)
     (tmp_path / "search" / "w" / "search").write_text("")
@@ -344,9 +343,7 @@ def test_each_mismatch_is_refused_by_name_and_what_was_there_serves_again(
         "pooling": [*usual, "--model", model, "--pooling", "cls"],
         "no pooling": [*usual, "--model", model],
         "length": [*mine, "--max-length", 64],
-        "texts": [*mine, "--corpus", tmp_path / "other.tsv"],
         "file": [*mine, "--work", tmp_path / "file"],
-        "plan of a file": [*mine, "--work", tmp_path / "file", "--dry-run"],
         "file in the folder": [*mine, "--work", tmp_path / "search" / "w"],
     }
     found = {name: refused(tmp_path, retrieve(*given, status=1)) for name, given in told.items()}
@@ -446,14 +443,11 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
     plan = with_tiny(tiny, tmp_path, "--dry-run").out.decode()
     assert not list(tmp_path.iterdir())
     # 216 vectors of 32 numbers of 4 bytes, and as many ids of three digits with the end of their lines
-    assert re.search(r"passages +\d shards of at most 100 in .*/passages, none there yet: 28.5 KB", plan)
+    assert re.search(r"passages +\d shards of at most 100 in .*/passages, 0 there; 28.5 KB to encode", plan)
     with_tiny(tiny, tmp_path)
     monkeypatch.setattr(pipeline, "SHARD_SIZE", 50)  # as on another device: existing shards decide
     plan = with_tiny(tiny, tmp_path, "--dry-run").out.decode()
-    assert re.search(r"passages +\d shards of at most 100 in .*, all there", plan)
-    (tmp_path / "corpus.tsv").write_text("".join([*LINES, "new\tOne more.\n"]))
-    plan = with_tiny(tiny, tmp_path, "--corpus", tmp_path / "corpus.tsv", "--dry-run").out.decode()
-    assert re.search(r"there: \d+ texts are left to encode. Shards of other texts stay: 1, ", plan)
+    assert re.search(r"passages +(\d) shards of at most 100 in .*, \1 there; 0 bytes to encode", plan)
 
 
 def test_shards_are_written_while_others_are_encoded_and_errors_of_writing_are_raised(

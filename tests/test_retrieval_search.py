@@ -22,12 +22,12 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import RunnerError, TrecevalError
 from treceval_py.retrieval import exact
-from treceval_py.retrieval.vectors import ArrayVectors, ShardVectors, block_rows
+from treceval_py.retrieval.vectors import ArrayVectors, FileVectors, SparseVectors, StreamedVectors, block_rows, chained
 
 faiss = pytest.importorskip("faiss", reason="search is done by faiss, which the extra retrieve installs")
 
 from treceval_py.retrieval import indexing  # noqa: E402
-from treceval_py.retrieval.exact import Found, search  # noqa: E402
+from treceval_py.retrieval.exact import Found, hits_of, keys_of, search  # noqa: E402
 from treceval_py.retrieval.indexing import Index, IndexSettings, check  # noqa: E402
 
 SIMILARITIES = ("inner-product", "cosine", "l2")
@@ -94,6 +94,11 @@ def shards(folder: Path, array: Any, sizes: list[int]) -> list[str]:
     return paths
 
 
+def stored(folder: Path, array: Any, sizes: list[int]) -> StreamedVectors:
+    """Return the rows of an array from files of these sizes."""
+    return chained([FileVectors(path, "Encode it again.") for path in shards(folder, array, sizes)], array.shape[1])
+
+
 def refusal(call: Callable[..., Any], *given: Any, **named: Any) -> str:
     """Return what is refused, on one line."""
     with pytest.raises(TrecevalError) as caught:
@@ -133,23 +138,16 @@ def test_an_array_of_another_float_is_converted(dtype: str) -> None:
     assert np.array_equal(block, array)
 
 
-@pytest.mark.parametrize("array", [np.zeros(3, dtype=np.float32), np.zeros((3, 2), dtype=np.int64)])
-def test_what_is_no_table_of_floats_is_refused(array: Any) -> None:
-    with pytest.raises(RunnerError, match="vectors are a table of floating-point numbers, this is an array of shape"):
-        ArrayVectors(array)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_blocks_end_where_they_do_whatever_the_shards_are(tmp_path: Path, dtype: str) -> None:
     array = real_numbers(23, 5).astype(dtype)
-    paths = shards(tmp_path, array, [3, 0, 9, 1, 10])
-    found = copied(ShardVectors(paths, [3, 0, 9, 1, 10], 5, dtype), 4)
+    found = copied(stored(tmp_path, array, [3, 9, 1, 10]), 4)
     assert [(first, len(block)) for first, block in found] == [(0, 4), (4, 4), (8, 4), (12, 4), (16, 4), (20, 3)]
     assert np.array_equal(np.concatenate([block for _, block in found]), array.astype(np.float32))
 
 
 def test_shards_can_be_read_again(tmp_path: Path) -> None:
-    vectors = ShardVectors(shards(tmp_path, real_numbers(9, 2), [4, 5]), [4, 5], 2)
+    vectors = stored(tmp_path, real_numbers(9, 2), [4, 5])
     first, second = copied(vectors, 2), copied(vectors, 2)
     assert all(np.array_equal(a[1], b[1]) for a, b in zip(first, second, strict=True))
 
@@ -157,26 +155,27 @@ def test_shards_can_be_read_again(tmp_path: Path) -> None:
 def test_float16_shards_larger_than_a_portion_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treceval_py.retrieval.vectors.PORTION_BYTES", 12)
     array = real_numbers(11, 2).astype(np.float16)
-    ((_, block),) = copied(ShardVectors(shards(tmp_path, array, [11]), [11], 2, "float16"), 100)
+    ((_, block),) = copied(stored(tmp_path, array, [11]), 100)
     assert np.array_equal(block, array.astype(np.float32))
 
 
 def test_no_shards_are_no_vectors() -> None:
-    vectors = ShardVectors([], [], 3)
+    vectors = chained([], 3)
     assert (vectors.count, list(vectors.blocks(1024))) == (0, [])
 
 
 SHARDS: dict[str, Any] = {
-    "another shape": real_numbers(5, 3),
-    "another type": real_numbers(4, 3).astype(np.float16),
     "columns first": np.asfortranarray(real_numbers(4, 3)),
+    "one axis": np.zeros(3, dtype=np.float32),
+    "whole numbers": np.zeros((3, 2), dtype=np.int64),
     "nothing": b"",
     "a magic number": b"\x93NUMPY",
     "half a header": b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4'}",
     "another file": b"hello" * 99,
+    "a zip archive": b"PK\x03\x04" + b"hello" * 99,
     "not there": None,
 }
-"""What is in place of a shard with four vectors of three float32 numbers."""
+"""What is in place of vectors."""
 
 
 def test_a_shard_that_is_another_or_damaged_is_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -187,17 +186,29 @@ def test_a_shard_that_is_another_or_damaged_is_refused(tmp_path: Path, snapshot:
             path.write_bytes(content)
         elif content is not None:
             np.save(path, content)
-        told[case] = refusal(ShardVectors, [str(path)], [4], 3, "float32").removeprefix(f"{path}: ")
+        told[case] = refusal(FileVectors, str(path), "Encode it again.").removeprefix(f"{path}: ")
     assert told == snapshot
 
 
 def test_a_shard_that_is_cut_short_is_refused_before_or_while_it_is_read(tmp_path: Path) -> None:
-    paths = shards(tmp_path, real_numbers(4, 3), [4])  # 128 bytes of header and 48 of numbers
-    vectors = ShardVectors(paths, [4], 3)
-    os.truncate(paths[0], 175)
-    assert refusal(ShardVectors, paths, [4], 3).startswith(f"{paths[0]}: expected a whole .npy file with a table")
-    todo = "became shorter while it was read. Remove it to encode that shard again."
-    assert refusal(list, vectors.blocks(1024)) == f"{paths[0]}: {todo}"
+    (path,) = shards(tmp_path, real_numbers(4, 3), [4])  # 128 bytes of header and 48 of numbers
+    vectors = FileVectors(path, "Encode it again.")
+    os.truncate(path, 175)
+    told = f"{path}: expected a whole .npy file with a table of floating-point numbers, a row for each vector. "
+    assert refusal(FileVectors, path, "Encode it again.") == f"{told}Encode it again."
+    assert refusal(list, vectors.blocks(1024)) == f"{told}Encode it again."
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 7, 100])
+def test_sparse_blocks_end_where_they_do_whatever_the_files_are(tmp_path: Path, rows: int) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    array, paths = whole_numbers(9, 4), []
+    for number, part in enumerate(np.split(array, [3, 8])):
+        paths.append(str(tmp_path / f"{number}.npz"))
+        sparse.save_npz(paths[-1], sparse.csr_matrix(part))
+    found = list(SparseVectors(paths, 9).blocks(rows))
+    assert [(first, block.shape[0]) for first, block in found] == [(at, min(rows, 9 - at)) for at in range(0, 9, rows)]
+    assert np.array_equal(np.concatenate([block.toarray() for _, block in found]), array)
 
 
 # Exact search
@@ -267,9 +278,9 @@ def test_what_is_found_does_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyP
 
 def test_shards_are_searched_as_the_array_that_they_hold(tmp_path: Path) -> None:
     array, queries = real_numbers(2000, 24), real_numbers(5, 24, seed=1)
-    stored = ShardVectors(shards(tmp_path, array, [300, 1500, 200]), [300, 1500, 200], 24)
+    files = stored(tmp_path, array, [300, 1500, 200])
     expected = search(ArrayVectors(array), queries, 30, "inner-product")
-    assert equal(search(stored, queries, 30, "inner-product"), expected)
+    assert equal(search(files, queries, 30, "inner-product"), expected)
 
 
 def test_more_queries_than_a_batch_are_all_searched(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +348,9 @@ def test_a_vector_with_what_is_no_number_is_refused(
 ) -> None:
     vectors, queries = real_numbers(30, 4), real_numbers(5, 4)
     vectors[23, 1] = queries[3, 0] = value
-    told = "position {} (from 0) holds a value that is not finite. Encode it again."
+    told = (
+        "position {} (from 0) is longer than 1e18, or has a value that is not finite. Normalise it, or encode it again."
+    )
     with blocks_of(monkeypatch, 10):
         found = refusal(search, ArrayVectors(vectors), real_numbers(2, 4), 3, similarity)
     assert found == f"the vector at {told.format(23)}"
@@ -348,9 +361,6 @@ def test_searches_that_cannot_be_done_are_refused(snapshot: SnapshotAssertion, m
     vectors, queries = ArrayVectors(real_numbers(2, 4)), real_numbers(2, 4)
     told = [
         refusal(search, vectors, queries, 3, "dot"),
-        refusal(search, vectors, queries, 0, "l2"),
-        refusal(search, vectors, real_numbers(2, 5), 1, "l2"),
-        refusal(search, vectors, queries[0], 1, "l2"),
         # a length of 1.001e18; one of 1e18 is searched
         refusal(search, ArrayVectors(np.array([[0, 1.001e18]], dtype=np.float32)), queries[:, :2], 3, "l2"),
     ]
@@ -369,10 +379,8 @@ def test_advance_is_told_the_vectors_of_each_block(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("value", [20, 128_000])
 def test_the_setting_of_faiss_is_set_back(value: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faiss.cvar, "distance_compute_blas_threshold", value)
-    seen: list[int] = []
-    advance = lambda _: seen.append(faiss.cvar.distance_compute_blas_threshold)  # noqa: E731
-    search(ArrayVectors(real_numbers(9, 4)), real_numbers(2, 4), 3, "l2", advance)
-    assert seen == [value]
+    search(ArrayVectors(real_numbers(9, 4)), real_numbers(2, 4), 3, "l2")
+    assert faiss.cvar.distance_compute_blas_threshold == value
     with pytest.raises(RunnerError, match="not finite"):
         search(ArrayVectors(np.full((9, 4), np.nan, dtype=np.float32)), real_numbers(2, 4), 3, "l2")
     assert faiss.cvar.distance_compute_blas_threshold == value
@@ -391,33 +399,116 @@ def test_the_setting_of_faiss_is_ours_while_it_searches(monkeypatch: pytest.Monk
     assert seen == [20]
 
 
-def test_parts_are_merged_into_what_one_search_finds() -> None:
-    vectors, queries = whole_numbers(300, 6), whole_numbers(8, 6, seed=1)
-    first = search(ArrayVectors(vectors[:130]), queries, 20, "inner-product")
-    second = search(ArrayVectors(vectors[130:]), queries, 20, "inner-product")
-    second = Found(second.scores, second.positions + 130)
-    merged = exact.merge([second, first], 20)
-    assert np.array_equal(merged.positions, best_of(scores_of(queries, vectors, "inner-product"), 20)[1])
-
-
-def test_what_parts_lack_is_last_when_they_are_merged() -> None:
-    part = Found(np.array([[2.0, -np.inf]], dtype=np.float32), np.array([[4, -1]]))
-    merged = exact.merge([part, part._replace(positions=np.array([[3, -1]]))], 3)
-    assert merged.positions.tolist() == [[3, 4, -1]]
-    assert merged.scores.tolist() == [[2.0, 2.0, -np.inf]]
-
-
-def test_hits_are_sorted_by_score_and_then_by_position() -> None:
+def test_keys_are_in_the_order_of_scores_and_then_of_positions() -> None:
     # Zeros of both signs are equal, the smallest and the largest numbers that there are differ from their neighbours.
     tiny, huge = np.finfo(np.float32).smallest_subnormal, np.finfo(np.float32).max
     special = np.array([0, -0.0, tiny, -tiny, huge, -huge, 1, np.nextafter(np.float32(1), 2), -1], dtype=np.float32)
     random = np.random.default_rng(0)
     scores = random.choice(special, (5, 200))
     positions = np.stack([random.permutation(2**32 - 1 - 200 + np.arange(200)) for _ in range(5)])
-    order = np.lexsort((positions, -scores), axis=1)[:, :150]
-    best = exact.best_first(scores, positions, 150)
+    order = np.lexsort((positions, -scores), axis=1)
+    best = hits_of(np.sort(keys_of(scores, positions)))
     assert np.array_equal(best.scores, np.take_along_axis(scores, order, axis=1))
     assert np.array_equal(best.positions, np.take_along_axis(positions, order, axis=1))
+
+
+def test_the_key_of_no_hit_comes_after_those_of_all_hits() -> None:
+    lowest = keys_of(np.array([-np.finfo(np.float32).max], dtype=np.float32), np.array([2**32 - 2]))
+    assert lowest < exact.NOTHING == keys_of(np.array([-np.inf], dtype=np.float32), np.array([-1]))
+    assert [column.tolist() for column in hits_of(np.array([exact.NOTHING]))] == [[-np.inf], [-1]]
+
+
+# Search in parts
+
+
+class Workers:
+    """Stands in for a pool on a cluster: workers that get blocks in turn, some of which die with what they hold."""
+
+    count = 2
+    dies: tuple[int, ...] = ()
+    """Blocks whose worker dies at them, once; what it has returned is kept, and it starts again with nothing."""
+
+    def __init__(self, maker: Callable[[str], Any]) -> None:
+        self.maker = maker
+        self.widths: list[int] = []
+
+    def run(self, tasks: Iterable[Any], advance: Callable[[int], None]) -> Iterator[tuple[Any, Any, Any]]:
+        workers = [self.maker("cpu") for _ in range(self.count)]
+        queue, dies = list(tasks), set(self.dies)
+        while queue:
+            task = queue.pop(0)
+            place = task.number % self.count
+            hits = workers[place].work(workers[place].prepare(task.content), advance)
+            if task.number in dies:
+                dies.remove(task.number)
+                workers[place] = self.maker("cpu")
+                queue.append(task)
+            else:
+                self.widths.append(hits.shape[1])
+                advance(task.size)
+                yield task, hits, {}
+
+    def close(self) -> None:
+        self.count = 0
+
+
+@pytest.fixture
+def pool(monkeypatch: pytest.MonkeyPatch) -> type[Workers]:
+    class Own(Workers):
+        pass
+
+    monkeypatch.setattr(exact, "Actors", lambda maker, gpus: maker)
+    monkeypatch.setattr(exact, "Places", Own)
+    return Own
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize(("rows", "k"), [(37, 20), (37, 50), (37, 1000), (1024, 5), (1, 3)])
+def test_workers_find_what_one_search_finds(
+    pool: type[Workers], similarity: str, rows: int, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # k is less than a block, more than a block, more than all vectors; many scores are equal.
+    vectors, queries = ArrayVectors(whole_numbers(150, 4)), whole_numbers(9, 4, seed=1)
+    told: list[int] = []
+    expected = search(vectors, queries, k, similarity)
+    assert similarity == "cosine" or equal(expected, wanted(queries, whole_numbers(150, 4), k, similarity))
+    with blocks_of(monkeypatch, rows):
+        for pool.count in (1, 2, 3):
+            assert equal(exact.search_with_ray(vectors, queries, k, similarity, told.append), expected)
+    assert sum(told) == 3 * 150
+
+
+def wanted(queries: Any, vectors: Any, k: int, similarity: str) -> Found:
+    """Return the best by NumPy, and nothing where there are fewer vectors than k."""
+    scores, positions = best_of(scores_of(queries, vectors, similarity), k)
+    more = ((0, 0), (0, k - positions.shape[1]))
+    return Found(np.pad(scores, more, constant_values=-np.inf), np.pad(positions, more, constant_values=-1))
+
+
+def test_blocks_of_workers_that_die_are_searched_again(pool: type[Workers], monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, queries = ArrayVectors(whole_numbers(150, 4)), whole_numbers(9, 4, seed=1)
+    expected = search(vectors, queries, 20, "inner-product")
+    with blocks_of(monkeypatch, 16):
+        for pool.count in (1, 2, 3):
+            for first in range(10):
+                for pool.dies in ((first,), (first, 4), (first, 9)):
+                    assert equal(exact.search_with_ray(vectors, queries, 20, "inner-product"), expected)
+
+
+def test_less_and_less_is_returned_and_no_block_may_be_left_out(
+    pool: type[Workers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Workers] = []
+    monkeypatch.setattr(exact, "Places", lambda maker: made.append(pool(maker)) or made[-1])
+    vectors, queries = ArrayVectors(real_numbers(5000, 8)), real_numbers(3, 8, seed=1)
+    with blocks_of(monkeypatch, 500):
+        exact.search_with_ray(vectors, queries, 100, "l2")
+        assert made[0].widths[:2] == [100, 100]
+        assert max(made[0].widths[-2:]) < 50  # a fifth of 100 by chance
+        run = pool.run
+        monkeypatch.setattr(pool, "run", lambda self, tasks, advance: run(self, list(tasks)[1:], advance))
+        refused = refusal(exact.search_with_ray, vectors, queries, 100, "l2")
+    assert refused == "4,500 of 5,000 vectors were searched. Repeat the command."
 
 
 class Gpu:
@@ -511,13 +602,6 @@ def flat(tmp_path_factory: pytest.TempPathFactory) -> str:
     return built(tmp_path_factory.mktemp("flat"), "Flat")
 
 
-@pytest.mark.parametrize("similarity", SIMILARITIES)
-def test_a_flat_index_finds_what_exact_search_finds(tmp_path: Path, similarity: str) -> None:
-    vectors, queries = clusters(), real_numbers(30, 16, seed=1)
-    found = opened(built(tmp_path, "Flat", similarity), "Flat", similarity).search(queries, 20)
-    assert equal(found, search(ArrayVectors(vectors), queries, 20, similarity))
-
-
 def share_of_the_best(found: Found, queries: Any, vectors: Any, similarity: str) -> float:
     """Return which part of the best that NumPy finds was found."""
     k = found.positions.shape[1]
@@ -526,7 +610,7 @@ def share_of_the_best(found: Found, queries: Any, vectors: Any, similarity: str)
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
-@pytest.mark.parametrize("index", ["IVF40,Flat:nprobe=40", "IVF40_HNSW8,Flat:nprobe=40,quantizer_efSearch=80"])
+@pytest.mark.parametrize("index", ["Flat", "IVF40,Flat:nprobe=40", "IVF40_HNSW8,Flat:nprobe=40,quantizer_efSearch=80"])
 def test_an_index_that_looks_at_all_numbers_finds_the_best(tmp_path: Path, index: str, similarity: str) -> None:
     vectors, queries = clusters(), real_numbers(40, 16, seed=1)
     found = opened(built(tmp_path, index, similarity), index, similarity).search(queries, 10)
@@ -611,12 +695,13 @@ def test_building_tells_of_training_and_adding_and_returns_the_hash_of_the_file(
     assert faiss.read_index(str(path)).ntotal == 1000
 
 
-@pytest.mark.parametrize(("advised", "rows"), [(9, range(9)), (20, range(9)), (3, (0, 3, 6))])
+@pytest.mark.parametrize(("advised", "rows"), [(9, range(9)), (20, range(9)), (3, (0, 3, 6)), (2, (0, 4, 8))])
 def test_vectors_that_train_are_spaced_evenly_over_all_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, advised: int, rows: Iterable[int]
 ) -> None:
     # The one centroid is their mean.
-    monkeypatch.setattr(indexing, "SAMPLE_LEAST", advised)
+    monkeypatch.setattr(indexing, "ADVISED", advised)
+    monkeypatch.setattr(indexing, "SAMPLE_LEAST", 1)
     vectors = whole_numbers(9, 4)
     with blocks_of(monkeypatch, 4):
         index = faiss.read_index(built(tmp_path, "IVF1,Flat", "l2", vectors))
@@ -624,14 +709,24 @@ def test_vectors_that_train_are_spaced_evenly_over_all_blocks(
     assert centroid == pytest.approx(vectors[list(rows)].mean(axis=0), abs=1e-6)
 
 
-def test_as_many_vectors_train_as_faiss_advises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Faiss warns of fewer than 39 for each centroid; 2 lists need 78, and every twelfth of 1,000 is one of them.
-    rows: list[int] = []
-    sample = indexing._sample
-    monkeypatch.setattr(indexing, "_sample", lambda *given: rows.append(given[2]) or sample(*given))
-    for index in ("IVF2,Flat", "IVF2,PQ4x4", "SQ8"):  # 16 centroids of a code; none
-        built(tmp_path, index)
-    assert rows == [78, 39 * 16, 1000]
+@pytest.mark.parametrize(("index", "rows"), [("IVF20,Flat", 1000), ("IVF10,Flat", 500), ("PCA8,SQ8", 500)])
+def test_as_many_vectors_train_as_faiss_advises(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: str, rows: int
+) -> None:
+    # Faiss warns of fewer than 39 for each list: of 1,000, all are 39 * 20 or more, and half of them 39 * 10 or more.
+    monkeypatch.setattr(indexing, "SAMPLE_LEAST", 390)
+    trained: list[int] = []
+    made = indexing._made
+
+    def watched(*given: Any) -> Any:
+        index = made(*given)
+        train = index.train
+        monkeypatch.setattr(index, "train", lambda sample: trained.append(len(sample)) or train(sample), raising=False)
+        return index
+
+    monkeypatch.setattr(indexing, "_made", watched)
+    built(tmp_path, index)
+    assert trained == [rows]
 
 
 def test_an_index_is_built_from_several_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -648,13 +743,11 @@ def test_no_queries_find_nothing_in_an_index(ivf: str) -> None:
 
 def test_a_file_that_is_no_index_or_is_cut_short_is_refused(tmp_path: Path, ivf: str, flat: str) -> None:
     cut = [Path(path).read_bytes() for path in (ivf, flat)]
-    contents = [each[: int(kept * len(each))] for each in cut for kept in (0.0, 0.001, 0.5, 0.999)]
+    contents = [content[: int(kept * len(content))] for content in cut for kept in (0.0, 0.001, 0.5, 0.999)]
     path = tmp_path / "index"
-    told = "this is not an index of Faiss, or it is cut short. Remove it to build it again."
-    assert refusal(opened, str(path), "Flat") == f"{path}: {told}"
     for content in (*contents, b"hello", b"\0" * 500, bytes(range(256)) * 10):
         path.write_bytes(content)
-        assert refusal(opened, str(path), "Flat") == f"{path}: {told}"
+        assert refusal(opened, str(path), "Flat").startswith("Faiss cannot make index 'Flat': ")
 
 
 def test_an_index_is_written_whole_or_not_at_all(
@@ -687,20 +780,20 @@ REFUSED = [
     ("", "l2"), ("Nope", "l2"), ("IVF64", "l2"), ("SQ9", "l2"), ("Flat,Flat", "l2"), ("IVF-3,Flat", "l2"),
     # what it cannot make
     ("PQ5", "l2"), ("IMI2x4,Flat", "inner-product"), ("LSH", "inner-product"), ("HNSW16_PQ8", "cosine"),
-    # what it makes and cannot build: with so few links Faiss 1.15.1 kills the process
-    ("HNSW0", "l2"), ("HNSW1", "l2"), ("HNSW1,SQ8", "l2"), ("IVF4_HNSW1,Flat", "l2"), ("IVF0,Flat", "l2"),
-    ("PCA0,Flat", "l2"), ("PCA17,Flat", "l2"), ("PCAR17,Flat", "l2"), ("PCAW17,Flat", "l2"),
-    ("OPQ0,Flat", "l2"), ("OPQ5,Flat", "l2"), ("OPQ4_10,Flat", "l2"), ("OPQ4_0,Flat", "l2"), ("Flat", "dot"),
-    ("IDMap,Flat", "l2"), ("IDMap2,IVF4,Flat", "l2"), ("NSG32,Flat", "l2"),
+    # what it makes: with so few links, or a rotation to no dimensions, Faiss 1.15.1 kills the process
+    ("HNSW0", "l2"), ("HNSW1", "l2"), ("HNSW1,SQ8", "l2"), ("HNSW1_SQ8", "l2"), ("IVF4_HNSW1,Flat", "l2"),
+    ("OPQ4_0,Flat", "l2"), ("IVF0,Flat", "l2"), ("PCA0,Flat", "l2"), ("PCAR0,Flat", "l2"), ("PCAWR0,Flat", "l2"),
+    ("Flat", "dot"),
 ]  # fmt: skip
 ACCEPTED = [
+    "HNSW",
     "HNSW2",
+    "HNSW10",
     "HNSW2,SQ8",
     "IVF4_HNSW2,Flat",
     "IVF1,Flat",
+    "IVF10,Flat",
     "PCA1,Flat",
-    "PCA16,Flat",
-    "OPQ16,Flat",
     "OPQ5_10,Flat",
 ]
 
@@ -712,55 +805,28 @@ def test_a_factory_that_cannot_be_built_is_refused_before_it_is(snapshot: Snapsh
         check(IndexSettings(factory, "l2"), 16, 1000)
 
 
-@pytest.mark.parametrize(
-    ("factory", "least"),
-    [("IVF64,Flat", 64), ("IVF1k,SQ8", 1024), ("PQ8", 256), ("PQ8x4fs", 16), ("IVF300,PQ8", 300), ("IVF16,PQ8", 256),
-     ("OPQ8,SQ8", 256), ("IVF64_HNSW8,SQ8", 64), ("HNSW16_PQ8", 256), ("PCA8,IVF10,Flat", 10), ("PCA8,SQ8", 8),
-     ("IVF64,PQ8x4,RFlat", 64), ("IMI2x4,Flat", 16), ("IMI2x4,PQ8", 256)],
-)  # fmt: skip
-def test_as_many_vectors_as_centroids_are_enough_and_fewer_are_refused(factory: str, least: int) -> None:
-    check(IndexSettings(factory, "l2"), 16, least)
-    assert refusal(check, IndexSettings(factory, "l2"), 16, least - 1) == (
-        f"index {factory!r} needs at least {least} vectors to train it, there are {least - 1}. "
-        "Use fewer centroids, or search without an index."
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("factory", "least"),
-    [("PQ8x4fs", 16), ("OPQ8,SQ8", 256), ("HNSW16_PQ8x4", 16), ("PCA8,IVF10,Flat", 16), ("IMI2x4,Flat", 16)],
-)
-def test_as_many_vectors_as_are_needed_at_least_are_enough(tmp_path: Path, factory: str, least: int) -> None:
-    built(tmp_path, factory, "l2", real_numbers(least, 16))
+@pytest.mark.parametrize("factory", ["IVF300,Flat", "PQ8", "OPQ8,SQ8", "PCA8,IVF300,Flat", "IDMap,Flat", "PCA17,Flat"])
+def test_what_faiss_cannot_train_or_add_to_is_refused_in_one_line(tmp_path: Path, factory: str) -> None:
+    # 100 vectors are fewer than 300 lists or 256 centroids of codes.
+    told = refusal(built, tmp_path, factory, "l2", real_numbers(100, 16))
+    assert told.startswith(f"Faiss cannot make index {factory!r}: ")
+    assert "/" not in told
 
 
 def test_an_index_of_other_parts_is_left_to_faiss(tmp_path: Path) -> None:
-    assert check(IndexSettings("ITQ8,LSHt", "l2"), 16, 1) is not None
     told = refusal(built, tmp_path, "ITQ8,LSHt", "l2", clusters(3))
     assert told.startswith("Faiss cannot make index 'ITQ8,LSHt': ")
     assert refusal(built, tmp_path, "HNSW99999999").startswith("Faiss cannot make index 'HNSW99999999': ")
 
 
 def test_the_size_is_known_before_an_index_is_built() -> None:
-    # 1,000 times 768 numbers of 4, 1 and 2 bytes; in lists 8 more for each id; and one vector of float32, or four. Of
-    # a PQ 8 codes of a byte or half of one, and 256 or 16 vectors; of HNSW 16 links each way, 64/15 bytes of those
-    # above, and 12.
-    vector, size = 4 * 768, lambda each, vectors: round(1000 * each + 4 * 768 * vectors)
+    # 1,000 times 768 numbers of 4, 1 and 2 bytes, or 8 codes of a byte or half of one; in 4 lists one byte more for the
+    # list, 8 for the id, and 4 vectors; of HNSW 16 links each way, and 16 bytes for those that have more.
     expected = {
-        "Flat": size(vector, 1),
-        "SQ8": size(768, 1),
-        "SQ4": size(768 / 2, 1),
-        "SQ6": size(768 * 6 / 8, 1),
-        "SQfp16": size(2 * 768, 1),
-        "SQbf16": size(2 * 768, 1),
-        "IVF4,SQfp16": size(2 * 768 + 8, 4),
-        "PQ8": size(8, 256),
-        "PQ8x4": size(4, 16),
-        "PCA96,Flat": size(4 * 96, 96),
-        "HNSW16": size(vector + 8 * 16 + 64 / 15 + 12, 1),
-        "HNSW": size(vector + 8 * 32 + 128 / 31 + 12, 1),
-    }
+        "Flat": 1000 * 4 * 768, "SQ8": 1000 * 768, "SQ4": 1000 * 384, "SQfp16": 1000 * 2 * 768, "PQ8": 8000,
+        "IVF4,SQfp16": 1000 * (2 * 768 + 9) + 4 * 4 * 768, "PQ8x4": 4000, "PCA96,Flat": 1000 * 4 * 96,
+        "HNSW16": 1000 * (4 * 768 + 4 * 32 + 16), "HNSW": 1000 * (4 * 768 + 4 * 64 + 16), "PCA96,HNSW8": None,
+    }  # fmt: skip
     assert {factory: check(IndexSettings(factory, "l2"), 768, 1000) for factory in expected} == expected
 
 
@@ -777,23 +843,22 @@ def test_the_size_of_an_index_is_estimated_within_a_tenth(tmp_path: Path, factor
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("factory", ["IVF40,PQ4x4", "IVF40,Flat", "HNSW8_PQ4x4"])
+@pytest.mark.parametrize("factory", ["IVF40,SQ8", "PCA8,IVF40,Flat"])
 def test_training_does_not_print_the_warnings_of_faiss(
     tmp_path: Path, factory: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    # Fewer than 39 vectors for each of 40 lists and of 16 centroids of codes.
+    # Fewer than 39 vectors for each of 40 lists.
     built(tmp_path, factory, "l2", clusters(300))
     assert capfd.readouterr() == ("", "")
 
 
-def test_parameters_are_those_of_the_index_and_whole_numbers(ivf: str, flat: str, snapshot: SnapshotAssertion) -> None:
+def test_parameters_are_those_of_the_index_and_whole_numbers(ivf: str, snapshot: SnapshotAssertion) -> None:
     values = ["", "0", "-1", "2.5", "x", "1e3", "01", "9999999999"]
     refused = ["efSearch=3", "nprobe=4,efSearch=3", "nprob=3", "nprobe", *(f"nprobe={value}" for value in values)]
-    of_ivf = [refusal(opened, ivf, f"IVF4,Flat:{each}") for each in refused]
-    of_flat = refusal(opened, flat, "Flat:nprobe=4")
-    before = refusal(check, IndexSettings("IVF4,Flat:efSearch=3", "l2"), 16, 1000)
-    assert [*of_ivf, of_flat, before] == snapshot
-    for accepted, number in (("nprobe=1", 1), ("nprobe=7,", 7), ("nprobe=3,nprobe=999999999", 999_999_999)):
+    of_ivf = [refusal(check, IndexSettings(f"IVF4,Flat:{each}", "l2"), 16, 1000) for each in refused]
+    of_flat = refusal(check, IndexSettings("Flat:nprobe=4", "l2"), 16, 1000)
+    assert [*of_ivf, of_flat] == snapshot
+    for accepted, number in (("", 1), ("nprobe=1", 1), ("nprobe=7,", 7), ("nprobe=3,nprobe=999999999", 999_999_999)):
         assert faiss.extract_index_ivf(opened(ivf, f"IVF4,Flat:{accepted}").faiss_index).nprobe == number
 
 
@@ -823,7 +888,9 @@ def test_an_index_that_gpus_cannot_hold_is_searched_here(ivf: str, monkeypatch: 
 
 def test_an_index_refuses_what_exact_search_refuses(tmp_path: Path, flat: str) -> None:
     queries, vectors = np.array([[0] * 16, [np.nan] * 16], dtype=np.float32), clusters()
-    told = "position {} (from 0) holds a value that is not finite. Encode it again."
+    told = (
+        "position {} (from 0) is longer than 1e18, or has a value that is not finite. Normalise it, or encode it again."
+    )
     assert refusal(opened(flat, "Flat").search, queries, 3) == f"the query at {told.format(1)}"
     vectors[222, 3] = np.nan
     assert refusal(built, tmp_path, "Flat", vectors=vectors) == f"the vector at {told.format(222)}"

@@ -60,7 +60,7 @@ def dies(device: str) -> Doubles:
 def main(start: str, seconds: str, pause: str) -> None:
     """Let a process double numbers without end; say when it is started, and when something is done."""
     print("started", flush=True)
-    pool = Places(Processes(Slow(float(start), float(seconds)), [ELSEWHERE]))
+    pool = Places(Slow(float(start), float(seconds)), Processes([ELSEWHERE]))
     try:
         for _ in pool.run((Task(number, [1] * 10, 10) for number in itertools.count()), lambda count: None):
             print("done", flush=True)

@@ -66,18 +66,10 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
         documents, asked = open_texts(corpus, "document"), open_texts(queries, "query")
         check_files(run, output, documents, asked)  # before a model is downloaded
         reranker = reranker_of(options, options["model"], options["depth"], stages)
-        reranked(
-            run,
-            output,
-            reranker,
-            corpus=documents,
-            queries=asked,
-            work=work,
-            tag=tag_of(reranker.model.name) if options["tag"] is None else options["tag"],
-            reporter=stages,
-            command=["treceval", *sys.argv[1:]],
-            paths=options["paths"],
-        )
+        tag = tag_of(reranker.model.name) if options["tag"] is None else options["tag"]
+        texts: dict[str, Any] = {"corpus": documents, "queries": asked}
+        where: dict[str, Any] = {"work": work, "paths": options["paths"], "command": ["treceval", *sys.argv[1:]]}
+        reranked(run, output, reranker, **texts, **where, tag=tag, reporter=stages)
     wrote(output, f"{output}.json")
 
 
@@ -101,7 +93,9 @@ def devices_of(options: dict[str, Any], reporter: Reporter) -> tuple[list[str], 
     devices = devices_for(options["devices"]) if options["ray"] is None else []
     precision = choose_precision(options["precision"], devices)
     if options["precision"] == "auto":
-        change = "" if precision == "fp32" else "; scores have fewer digits, so some documents change places"
+        change = (
+            "" if precision == "fp32" else "; scores have fewer digits than with fp32, so some documents change places"
+        )
         reporter.note(f"--precision auto took {precision}{change}.")
         options["precision"] = precision  # once, for the model and the reranker
     return devices, precision

@@ -6,9 +6,9 @@ A layout is a table of file names for corpus, queries and judgments. A name that
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from treceval_py.corpora import named
 from treceval_py.corpora.named import DATASETS, IR_DATASETS, matching, names_in, open_texts
@@ -43,8 +43,6 @@ class Collection(NamedTuple):
         The queries.
     qrels : Qrels or None
         The judgments, if there are any.
-    qrels_name : str or None
-        Their file or data set.
     notes : tuple of str
         Notes about how it was made, a sentence each.
     copies : mapping of str to str
@@ -56,9 +54,13 @@ class Collection(NamedTuple):
     corpus: Texts
     queries: Texts
     qrels: Qrels | None
-    qrels_name: str | None
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     copies: Mapping[str, str] = {}
+
+    @property
+    def qrels_name(self) -> str | None:
+        """Return the file or data set of the judgments."""
+        return None if self.qrels is None else self.qrels.name
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -95,8 +97,6 @@ class Layout(NamedTuple):
     ----------
     corpus, queries, qrels : str
         The patterns.
-    folder : str
-        Where the judgments are.
     split : str
         The default split of the judgments, if the queries are not divided into splits.
     """
@@ -104,13 +104,12 @@ class Layout(NamedTuple):
     corpus: str
     queries: str
     qrels: str
-    folder: str = ""
     split: str = ""
 
 
 LAYOUTS = (
     Layout(r"collection\.tsv", r"queries(.*)\.tsv", r"qrels(.*)\.(?:tsv|txt)"),  # MS MARCO
-    Layout(r"corpus\.jsonl", r"queries\.jsonl", r"(.+)\.tsv", "qrels", "test"),  # BEIR
+    Layout(r"corpus\.jsonl", r"queries\.jsonl", r"qrels/(.+)\.tsv", "test"),  # BEIR
     Layout(r"corpus\.jsonl", r"(.+)_queries\.jsonl", r"(.+)_qrels\.jsonl"),  # FlagEmbedding
 )
 """The layouts that folders are compared with."""
@@ -160,33 +159,27 @@ def open_collection(
     """
     if protocol not in PROTOCOLS:
         raise RunnerError(f"unknown protocol {protocol!r}", f"There are {', '.join(PROTOCOLS)}.")
-    given, notes = Parts(corpus or "", queries or "", qrels or ""), list[str]()
-    copies: Mapping[str, str] = {}
-    if source.startswith(DATASETS) and not given.queries:
-        documents, topics, judgments, copies = _of_positives(source, given, split, protocol, notes)
-    else:
-        documents, topics, judgments = _of_parts(source, given, split, protocol, notes)
-    if judgments is not None and not any(qid in judgments for qid, _ in topics):
-        notes.append(f"No query of {topics.name} is judged in {judgments.name}: the run will not be scored.")
-        judgments = None
-    name, judged = source or f"{documents.name}, {topics.name}", None if judgments is None else judgments.name
-    return Collection(name, documents, topics, judgments, judged, tuple(notes), copies)
+    given = Parts(corpus or "", queries or "", qrels or "")
+    of_positives = source.startswith(DATASETS) and not given.queries
+    made = (_of_positives if of_positives else _of_parts)(source, given, split, protocol)
+    if made.qrels is None or any(qid in made.qrels for qid, _ in made.queries):
+        return made
+    unscored = f"No query of {made.queries.name} is judged in {made.qrels_name}: the run will not be scored."
+    return made._replace(qrels=None, notes=(*made.notes, unscored))
 
 
-def _of_parts(
-    source: str, given: Parts, split: str | None, protocol: str, notes: list[str]
-) -> tuple[PlacedTexts, PlacedTexts, Qrels | None]:
+def _of_parts(source: str, given: Parts, split: str | None, protocol: str) -> Collection:
     """Open a corpus, queries and judgments that are apart."""
     parts = _parts(source, given, named.dotted(split or ""))
     if split is not None and not parts.chosen and not named.has_splits(parts.queries):
         raise named.no_splits(source or parts.queries)
-    documents, topics = open_texts(parts.corpus, "document"), open_texts(parts.queries, "query", split)
-    judgments = read_qrels(parts.qrels) if parts.qrels else None
-    if judgments is not None and parts.judged_only:
-        topics = _judged(topics, judgments, notes)
-    if protocol == "truncated":
-        return _truncated(documents, topics, judgments, source, notes)
-    return documents, topics, judgments
+    corpus, queries = open_texts(parts.corpus, "document"), open_texts(parts.queries, "query", split)
+    qrels = read_qrels(parts.qrels) if parts.qrels else None
+    made = Collection(source or f"{corpus.name}, {queries.name}", corpus, queries, qrels)
+    if qrels is not None and parts.judged_only:
+        queries = Listed.chosen(queries, qrels)
+        made = made._replace(queries=queries, notes=_about_judged(queries, qrels))
+    return _truncated(made, corpus, queries) if protocol == "truncated" else made
 
 
 def _parts(source: str, given: Parts, split: str) -> Parts:
@@ -202,68 +195,49 @@ def _parts(source: str, given: Parts, split: str) -> Parts:
     return given
 
 
-# Folders.
-
-
 def _parts_of_folder(folder: str, given: Parts, split: str) -> Parts:
-    """Return the parts by the layout that has what was not given, and most of what was."""
+    """Return the parts by the layout that has most of them."""
     files = names_in(folder)
-
-    def there(layout: Layout) -> int:
-        corpus, queries = (bool(matching(files, pattern)) for pattern in (layout.corpus, layout.queries))
-        return corpus + queries if (given.corpus or corpus) and (given.queries or queries) else 0
-
-    layout = max(LAYOUTS, key=there)
-    if there(layout):
-        return _parts_of_layout(folder, files, layout, given, split)
-    if given.corpus and given.queries:
-        return given
-    no_layout = (
-        "the folder has neither MS MARCO's layout (collection.tsv, queries*.tsv) nor BEIR's (corpus.jsonl, "
-        "queries.jsonl) nor FlagEmbedding's (corpus.jsonl, SPLIT_queries.jsonl)"
-    )
-    raise InputError(no_layout, "Name the corpus and the queries each.", file=folder)
-
-
-def _parts_of_layout(folder: str, files: Sequence[str], layout: Layout, given: Parts, split: str) -> Parts:
-    corpus = given.corpus or named.only(folder, matching(files, layout.corpus), "the corpus")
-    queries, qrels = given.queries, given.qrels
-    if not queries:
-        query_files = matching(files, layout.queries)
-        there = query_files if layout.split else _of_split(query_files, split) if split else query_files
-        queries = named.only(folder, there or _none(folder, query_files, "queries", split), "queries")
-        split = split or query_files[os.path.basename(queries)]
-    if not qrels:
-        wanted = split or layout.split
-        within = os.path.join(folder, layout.folder) if layout.folder else folder
-        judgment_files = matching(names_in(within) if os.path.isdir(within) else [], layout.qrels)
-        # Those of the split, else those of no split, else the only ones for queries of no split.
-        there = _of_split(judgment_files, wanted) or _of_split(judgment_files, "") or ({} if wanted else judgment_files)
-        if there or (judgment_files and layout.split):
-            qrels = named.only(within, there or _none(within, judgment_files, "judgments", wanted), "judgments")
-    chosen = not (given.queries or layout.split) or qrels != given.qrels
-    return Parts(corpus, queries, qrels, chosen, judged_only=bool(layout.split) and not given.queries)
+    if os.path.isdir(os.path.join(folder, "qrels")):
+        files += [f"qrels/{name}" for name in names_in(os.path.join(folder, "qrels"))]
+    tables = [[matching(files, pattern) for pattern in layout[:3]] for layout in LAYOUTS]
+    best = max(range(len(LAYOUTS)), key=lambda number: sum(map(bool, tables[number])))
+    layout, (corpora, queries, qrels) = LAYOUTS[best], tables[best]
+    if not (given.corpus or corpora) or not (given.queries or queries):
+        no_layout = (
+            "the folder has neither MS MARCO's layout (collection.tsv, queries*.tsv) nor BEIR's (corpus.jsonl, "
+            "queries.jsonl) nor FlagEmbedding's (corpus.jsonl, SPLIT_queries.jsonl)"
+        )
+        raise InputError(no_layout, "Name the corpus and the queries each.", file=folder)
+    corpus = given.corpus or named.only(folder, corpora, "the corpus")
+    topics = given.queries or _of_split(folder, queries, split, "queries")
+    own = split or queries.get(os.path.basename(topics), "") or layout.split
+    judged = given.qrels or _of_split(folder, qrels, own, "judgments", needed=bool(layout.split and qrels))
+    chosen = bool(split) and split in (*queries.values(), *qrels.values())
+    return Parts(corpus, topics, judged, chosen, judged_only=bool(layout.split) and not given.queries)
 
 
-def _of_split(splits: Mapping[str, str], split: str) -> dict[str, str]:
-    return {file: own for file, own in splits.items() if own == split}
-
-
-def _none(folder: str, splits: Mapping[str, str], kind: str, split: str) -> NoReturn:
-    has = ", ".join(sorted(filter(None, set(splits.values())))) or "none with a split"
-    missing = f"there are no {kind} of the split {split!r} (there are {has})"
-    raise InputError(missing, "Name another split, or the file.", file=folder)
+def _of_split(folder: str, files: Mapping[str, str], split: str, kind: str, *, needed: bool = True) -> str:
+    """Return the file of a split, else that of no split, else the only one if no split is asked for."""
+    own = [file for file, of in files.items() if of == split] or [file for file, of in files.items() if not of]
+    if some := own or ([] if split else list(files)):
+        return named.only(folder, some, kind)
+    if needed:
+        has = ", ".join(sorted(set(files.values())))
+        missing = f"there are no {kind} of the split {split!r} (there are {has})"
+        raise InputError(missing, "Name another split, or the file.", file=folder)
+    return ""
 
 
 # Queries and their positives.
 
 
-def _of_positives(
-    source: str, given: Parts, split: str | None, protocol: str, notes: list[str]
-) -> tuple[PlacedTexts, PlacedTexts, Qrels | None, Mapping[str, str]]:
-    """Open a data set of queries and positives; return the copies of relevant texts, too."""
+def _of_positives(source: str, given: Parts, split: str | None, protocol: str) -> Collection:
+    """Open a data set of queries and positives."""
     data = named.dataset(source, split, "query")
     queries: PlacedTexts = named.columns(data, source, "query")
+    known = CORPUS_OF.get(source.removeprefix(DATASETS))
+    notes: tuple[str, ...] = ()
     if protocol == "truncated":
         if given.corpus:
             conflict = "the truncated protocol makes its corpus from the positives, and another one is given"
@@ -273,16 +247,14 @@ def _of_positives(
         passages = [passage for row in islice(_positives(data, source), pool) for passage in row]
         corpus: PlacedTexts = Listed(source, "document", [(str(row), passage) for row, passage in enumerate(passages)])
         queries = Listed.first(queries, TRUNCATED_QUERIES)
-        notes.append(_about_truncated(len(queries), len(passages), pool))
-    else:
-        known = CORPUS_OF.get(source.removeprefix(DATASETS))
-        if not given.corpus and known is None:
-            missing = "the data set has queries and positives, and the full protocol needs a corpus"
-            raise InputError(missing, "Name it, or use the truncated protocol.", file=source)
+        notes = (_about_truncated(len(queries), len(passages), pool),)
+    elif given.corpus or known is not None:
         corpus = open_texts(given.corpus or f"{DATASETS}{known}", "document")
-    if given.qrels:
-        return corpus, queries, read_qrels(given.qrels), {}
-    return corpus, queries, *_relevant(data, queries, corpus, source, notes)
+    else:
+        missing = "the data set has queries and positives, and the full protocol needs a corpus"
+        raise InputError(missing, "Name it, or use the truncated protocol.", file=source)
+    made = Collection(source, corpus, queries, read_qrels(given.qrels) if given.qrels else None, notes)
+    return made if given.qrels else _judged(made, _positives(data, source))
 
 
 def _positives(data: Any, name: str) -> Iterator[list[str]]:
@@ -297,33 +269,28 @@ def _positives(data: Any, name: str) -> Iterator[list[str]]:
             yield passages
 
 
-def _relevant(
-    data: Any, queries: PlacedTexts, corpus: PlacedTexts, source: str, notes: list[str]
-) -> tuple[Qrels | None, dict[str, str]]:
-    """Judge documents with the text of a positive as relevant, in one pass over the corpus; return the copies, too.
-
-    The queries are those of the first rows. Only the positives are held.
-    """
-    qids = [qid for qid, _ in queries]
-    rows: dict[str, list[int]] = {}
-    for row, passages in enumerate(islice(_positives(data, source), len(qids))):
+def _judged(made: Collection, positives: Iterator[list[str]]) -> Collection:
+    """Judge documents with the text of a positive as relevant, in one pass over the corpus; only positives are held."""
+    rows: dict[str, list[str]] = {}
+    relevant: dict[str, dict[str, int]] = {qid: {} for qid, _ in made.queries}
+    for qid, passages in zip(relevant, positives, strict=False):  # the queries are those of the first rows
         for passage in passages:
-            rows.setdefault(passage, []).append(row)
-    first, copies = dict[str, str](), dict[str, str]()
-    relevant: list[dict[str, int]] = [{} for _ in qids]
-    for docid, text in corpus:
+            rows.setdefault(passage, []).append(qid)
+    first, copies, notes = dict[str, str](), dict[str, str](), list(made.notes)
+    for docid, text in made.corpus:
         if text in rows:
             if first.setdefault(text, docid) != docid:
                 copies[docid] = first[text]
-            for row in rows[text]:
-                relevant[row][docid] = 1
+            for qid in rows[text]:
+                relevant[qid][docid] = 1
     if len(first) < len(rows):
         notes.append(f"{len(rows) - len(first):,} of {len(rows):,} positives are not in the corpus.")
     if copies:
         repeated = len(set(copies.values()))
         notes.append(f"{repeated:,} of {len(rows):,} positives occur again in the corpus (copies: {len(copies):,}).")
-    judged = {qid: documents for qid, documents in zip(qids, relevant, strict=True) if documents}
-    return _named(judged, f"positives of {source}") if judged else None, copies
+    judged = {qid: documents for qid, documents in relevant.items() if documents}
+    qrels = _named(judged, f"positives of {made.name}") if judged else None
+    return made._replace(qrels=qrels, notes=tuple(notes), copies=copies)
 
 
 def judge_texts(collection: Collection, run: Mapping[str, Mapping[str, float]]) -> Qrels:
@@ -360,34 +327,31 @@ def _named(judgments: Mapping[str, Mapping[str, int]], name: str) -> Qrels:
 # Selections.
 
 
-def _judged(queries: PlacedTexts, qrels: Qrels, notes: list[str]) -> Listed:
-    """Return the queries that have judgments, as BEIR does, in the order of their file."""
-    chosen = Listed.chosen(queries, qrels)
-    if not len(chosen):
+def _about_judged(queries: Listed, qrels: Qrels) -> tuple[str, ...]:
+    """Describe the queries that have judgments, to which BEIR limits itself too; refuse none."""
+    if not len(queries):
         raise InputError(f"no query is judged in {qrels.name}", "Do the two belong together?", file=queries.name)
-    notes.append(f"Queries are the {len(chosen):,} of {queries.name} that {qrels.name} judges, as BEIR has it.")
-    if len(chosen) < len(qrels):
-        notes.append(f"{len(qrels) - len(chosen):,} judged queries are not in {queries.name}.")
-    return chosen
+    notes = (f"Queries are the {len(queries):,} of {queries.name} that {qrels.name} judges, as BEIR has it.",)
+    lost = len(qrels) - len(queries)
+    return notes if not lost else (*notes, f"{lost:,} judged queries are not in {queries.name}.")
 
 
-def _truncated(
-    corpus: PlacedTexts, queries: PlacedTexts, qrels: Qrels | None, source: str, notes: list[str]
-) -> tuple[Listed, Listed, Qrels]:
-    """Return the documents that are relevant for the first queries, the first of these, and their judgments."""
-    if qrels is None:
+def _truncated(made: Collection, corpus: PlacedTexts, queries: PlacedTexts) -> Collection:
+    """Keep the documents that are relevant for the first queries, the first of these, and their judgments."""
+    if made.qrels is None:
         missing = "the truncated protocol takes its corpus from judgments, and there are none"
-        raise InputError(missing, "Name the judgments, or use the full protocol.", file=source or queries.name)
+        raise InputError(missing, "Name the judgments, or use the full protocol.", file=made.name)
     pool = Listed.first(queries, TRUNCATED_POOL)
     first = Listed.first(pool, TRUNCATED_QUERIES)
-    judged = {qid: qrels[qid] for qid, _ in pool if qid in qrels}
+    judged = {qid: made.qrels[qid] for qid, _ in pool if qid in made.qrels}
     relevant = {docid for judgments in judged.values() for docid, judgment in judgments.items() if judgment > 0}
     documents = Listed.chosen(corpus, relevant)
     if not len(documents):
         empty = f"no document is relevant for the first {len(pool):,} queries, so the truncated protocol has no corpus"
         raise InputError(empty, "Do corpus, queries and judgments belong together?", file=corpus.name)
-    notes.append(_about_truncated(len(first), len(documents), len(pool)))
-    return documents, first, _named({qid: judged[qid] for qid, _ in first if qid in judged}, qrels.name)
+    qrels = _named({qid: judged[qid] for qid, _ in first if qid in judged}, made.qrels.name)
+    notes = (*made.notes, _about_truncated(len(first), len(documents), len(pool)))
+    return made._replace(corpus=documents, queries=first, qrels=qrels, notes=notes)
 
 
 def _about_truncated(queries: int, documents: int, pool: int) -> str:

@@ -35,19 +35,17 @@ def devices_for(asked: Sequence[str]) -> list[str]:
     gpus = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
     there = [*gpus, *(["mps"] if torch.backends.mps.is_available() else []), "cpu"]
     chosen = ["cuda:0" if device == "cuda" else device for device in asked] or gpus or ["cpu"]
-    for device in chosen:
-        if device not in there:
-            todo = f"Give {' or '.join(there)}; a GPU needs a build of torch that fits it."
-            raise RunnerError(f"torch has no device {device!r}", todo)
+    if lacking := [device for device in chosen if device not in there]:
+        todo = f"Give {' or '.join(there)}; a GPU needs a build of torch that fits it."
+        raise RunnerError(f"torch has no device {lacking[0]!r}", todo)
     return chosen
 
 
 def default_batch_size(device: str) -> int:
     """Return the default number of texts to encode at once.
 
-    On a CPU 32, which is two to three times faster than FlagModel's 256: the work of a batch then stays in the caches.
-    A GPU gets as many as fit into its free memory, with room for texts of 512 tokens in fp32. If this is still too
-    many, engines take fewer.
+    FlagModel's 256 on a GPU; if these do not fit into its memory, engines take fewer. On a CPU 32, two to three
+    times as fast: the work of a batch then stays in the caches.
 
     Parameters
     ----------
@@ -59,12 +57,7 @@ def default_batch_size(device: str) -> int:
     int
         The number of texts.
     """
-    if device == "cpu":
-        return 32
-    if not device.startswith("cuda"):
-        return 64
-    free = int(import_torch().cuda.mem_get_info(device)[0]) >> 30
-    return 512 if free >= 32 else 256 if free >= 12 else 64
+    return 256 if device.startswith("cuda") else 32
 
 
 def choose_precision(asked: str, devices: Sequence[str]) -> str:
@@ -90,9 +83,9 @@ def choose_precision(asked: str, devices: Sequence[str]) -> str:
     """
     if asked not in ("auto", *PRECISIONS):
         raise RunnerError(f"precision {asked!r} is unknown", f"Give auto or one of {', '.join(PRECISIONS)}.")
-    if asked not in ("auto", "bf16") or not any(device.startswith("cuda") for device in devices):
-        return "fp32" if asked == "auto" else asked
     gpus = [device for device in devices if device.startswith("cuda")]
+    if asked not in ("auto", "bf16") or not gpus:
+        return "fp32" if asked == "auto" else asked
     # Before, torch emulates bf16, slower than fp32.
     older = [device for device in gpus if import_torch().cuda.get_device_capability(device)[0] < 8]
     if asked == "bf16" and older:

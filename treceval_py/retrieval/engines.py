@@ -22,8 +22,8 @@ import numpy as np
 from treceval_py._types import AnyArray, IntArray
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.devices import choose_precision, default_batch_size, import_torch
-from treceval_py.retrieval.hub import INSTALL, check_packages, first_line
-from treceval_py.retrieval.models import POOLINGS, PRECISIONS, UNLIMITED, Model, Settings, Side, model_here
+from treceval_py.retrieval.hub import INSTALL, check_packages, first_line, import_flag_embedding
+from treceval_py.retrieval.models import POOLINGS, PRECISIONS, Model, Settings, Side, model_here
 from treceval_py.retrieval.pool import Advance, Maker
 from treceval_py.runs.record import version_of
 
@@ -47,19 +47,11 @@ SCRIPTS = "river 2026 Москва 河流在哪里 ποταμός"
 SAME = 0.9999
 """The cosine above which unrelated texts count as having the same vector."""
 
-DENSE = 0.1
-"""Share of the vocabulary above which a text has too many weights; SPLADE uses about a hundredth."""
-
 WORD = "river "
 """The unit of the longest text."""
 
 LEAST = 32
 """Tokens that a pair may have at least: special tokens must leave room for query and passage."""
-
-CUTOFF = 28
-"""The layer that scores of BGE's layer-wise rerankers are taken from, as in their model cards."""
-
-SHORTER = "A smaller --max-length may help."
 
 BARS: dict[str, Callable[..., Any]] = {"tqdm": lambda items, **_: items, "trange": lambda *ends, **_: range(*ends)}
 """What FlagEmbedding counts batches with, by its names there, without the bar that it draws."""
@@ -108,20 +100,14 @@ class Reranker(NamedTuple):
         Raises
         ------
         RunnerError
-            The depth or the length is out of range, or a device cannot compute in the precision.
+            A package is missing, the engine cannot run the model, or the length is out of range.
         """
         check_packages("pyarrow", "torch", "transformers", *(["ray"] if self.ray is not None else []))
-        if self.depth < 1:
-            raise RunnerError(f"the depth is {self.depth}", "Give 1 or more.")
         model = self.model
-        engine_for(model, self.engine)
-        if model.prompts:
-            wrong = "the reranker has prompts (config_sentence_transformers.json), which are not put before pairs here"
-            raise RunnerError(wrong, "Use another, such as BAAI/bge-reranker-v2-m3.", file=model.name)
+        check_engine(model, self.engine)
         if not LEAST <= self.length <= model.positions:
             too_long = f"pairs of {self.length} tokens cannot be scored"
             raise RunnerError(too_long, f"Give {LEAST} to {model.positions}.", file=model.name)
-        choose_precision(self.precision, self.devices)
 
     def decides(self) -> dict[str, Any]:
         """Return what decides the scores of pairs, as plain JSON; batch size and device may change the last digits."""
@@ -131,7 +117,6 @@ class Reranker(NamedTuple):
             "precision": self.precision,
             "max_length": self.length,
             "query_max_length": self.length * 3 // 4,
-            **({"cutoff_layers": [CUTOFF]} if model.architecture.startswith(("LayerWise", "CostWise")) else {}),
         }
 
 
@@ -157,32 +142,43 @@ def engine_for(model: Model, asked: str | None = None) -> str:
     """
     weighs = model.kind == "sparse" and model.lexical_weights
     prompted = model.kind == "reranker" and model.architecture.endswith("ForCausalLM")
-    lacks = {"flagembedding": _beyond_flag_embedding(model), "sentence-transformers": ""}
-    if weighs or prompted:
-        scores = f"the scores of a {model.architecture}" if prompted else "the weights of words of bge-m3"
-        lacks["sentence-transformers"] = f"sentence-transformers does not compute {scores}"
+    able = {"flagembedding": _flag_embedding_runs(model), "sentence-transformers": not (weighs or prompted)}
     if asked is None:
-        preferred = weighs or prompted or any(title.startswith("bge-") for title in model.titles)
-        return "flagembedding" if preferred and not lacks["flagembedding"] else "sentence-transformers"
+        preferred = any(title.startswith("bge-") for title in model.titles) or not able["sentence-transformers"]
+        return "flagembedding" if preferred and able["flagembedding"] else "sentence-transformers"
     if asked not in ENGINES:
         raise RunnerError(f"there is no engine {asked!r}", f"Give {' or '.join(ENGINES)}.")
-    if lacks[asked]:
-        raise RunnerError(lacks[asked], "Leave --engine out.", file=model.name)
+    if not able[asked]:
+        raise RunnerError(f"--engine {asked} cannot run this model", "Leave the option out.", file=model.name)
     return asked
 
 
-def _beyond_flag_embedding(model: Model) -> str:
-    """Return why FlagEmbedding cannot run a model; nothing if it can."""
-    others = [layer for layer in model.layers if layer not in ("Transformer", "Pooling", "Normalize")]
-    if model.kind == "sparse" and not model.lexical_weights:
-        return "FlagEmbedding weighs words only with models like bge-m3"
-    if model.kind == "dense" and others:
-        return f"FlagEmbedding does not run the model's layer {others[0]}"
-    if model.kind == "dense" and model.pooling not in (None, *POOLINGS):
-        return f"FlagEmbedding does not pool by {model.pooling}"
-    if model.kind == "dense" and model.prompts and not model.pools_prompt:
-        return "FlagEmbedding cannot leave the instruction out of the mean, as the model does"
-    return ""
+def check_engine(model: Model, asked: str | None = None) -> None:
+    """Refuse an engine that cannot run a model, or cannot be imported, before texts are read.
+
+    Parameters
+    ----------
+    model : Model
+        From `models.find_model`.
+    asked : str, optional
+        The engine that is asked for.
+
+    Raises
+    ------
+    RunnerError
+        As of `engine_for`; or FlagEmbedding is to run the model and cannot be imported.
+    """
+    if engine_for(model, asked) == "flagembedding":
+        import_flag_embedding()
+
+
+def _flag_embedding_runs(model: Model) -> bool:
+    """Return whether FlagEmbedding can run a model."""
+    if model.kind != "dense":
+        return model.kind == "reranker" or model.lexical_weights
+    layers = set(model.layers) <= {"Transformer", "Pooling", "Normalize"}
+    # It cannot leave the instruction out of the mean.
+    return layers and model.pooling in (None, *POOLINGS) and (model.pools_prompt or not model.prompts)
 
 
 def encoder_maker(model: Model, settings: Settings, batch_size: int | None = None, engine: str | None = None) -> Maker:
@@ -210,19 +206,17 @@ def encoder_maker(model: Model, settings: Settings, batch_size: int | None = Non
     RunnerError
         The engine cannot run the model.
     """
-    name = "Sparse" if settings.kind == "sparse" else "Encoder"
+    name = "Sparse" if model.kind == "sparse" else "Encoder"
     return partial(_make, engine_for(model, engine), name, model, settings, batch_size)
 
 
-def reranker_maker(reranker: Reranker, engine: str | None = None) -> Maker:
+def reranker_maker(reranker: Reranker) -> Maker:
     """Return the maker of a device's reranker.
 
     Parameters
     ----------
     reranker : Reranker
-        The model, its precision and length, and the batch size.
-    engine : str, optional
-        A name of `ENGINES`; see `engine_for`.
+        The model, its engine, precision and length, and the batch size.
 
     Returns
     -------
@@ -235,7 +229,7 @@ def reranker_maker(reranker: Reranker, engine: str | None = None) -> Maker:
     RunnerError
         The engine cannot run the model.
     """
-    return partial(_make, engine_for(reranker.model, engine), "Ranker", reranker)
+    return partial(_make, engine_for(reranker.model, reranker.engine), "Ranker", reranker)
 
 
 def _make(engine: str, name: str, *arguments: Any) -> Any:
@@ -326,15 +320,23 @@ class Loaded:
 
     engine: str
     unit = "texts"
-    _network: Any
+    autocasts = True
+    """Whether bf16 on a CPU means weights in fp32, and what profits computed in bf16."""
 
     def __init__(self, model: Model, device: str, precision: str, batch_size: int | None) -> None:
         self._lock = Lock()  # a tokenizer is one thread's at a time
         self._precision = choose_precision(precision, [device])
         self.notes: tuple[str, ...] = ()
-        self._model = model_here(model)
-        self._device = device
+        self._model, self._device = model_here(model), device
         self._batch_size = batch_size or default_batch_size(device)
+        self._autocast = self.autocasts and (device, self._precision) == ("cpu", "bf16")
+        self._weights = "float32" if self._autocast else PRECISIONS[self._precision]  # as torch calls it
+        with self._trying("the model cannot be loaded", "Copy it again, or use another."):
+            self._network, self._tokens = self._load()
+
+    def _load(self) -> tuple[Any, Tokens]:
+        """Load the model; return its network and its tokenizer."""
+        raise NotImplementedError
 
     @property
     def by(self) -> dict[str, object]:
@@ -361,46 +363,33 @@ class Loaded:
             raise RunnerError(f"{failure}: {first_line(error)}", todo, file=self._model.name) from error
 
     def _computing(self) -> Any:
-        """Return the context of computing: on a CPU weights stay in fp32, and what profits is computed in bf16."""
+        """Return the context of computing."""
         torch = import_torch()
-        bf16 = self._device == "cpu" and self._precision == "bf16"
-        return torch.autocast("cpu", torch.bfloat16, enabled=bf16)
-
-    @property
-    def _weights(self) -> str:
-        """Torch's name of the numbers that weights are loaded in."""
-        bf16 = self._device == "cpu" and self._precision == "bf16"
-        return "float32" if bf16 else PRECISIONS[self._precision]
+        return torch.autocast("cpu", torch.bfloat16, enabled=self._autocast)
 
     def _check_weights(self, kind: str) -> None:
         """Refuse weights that differ from the configuration: transformers would fill in the rest at random.
 
         ``kind`` is the class of transformers that would read them. Nothing is read here but names and shapes.
         """
-        with self._trying("the model cannot be loaded", "Copy it again, or use another."):
-            import transformers  # type: ignore[import-untyped,import-not-found,unused-ignore]
+        import transformers  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-            _, loading = getattr(transformers, kind).from_pretrained(
-                self._model.folder, device_map="meta", output_loading_info=True, ignore_mismatched_sizes=True
-            )
-        # The pooler, which many leave out, comes after the hidden states and is not used.
-        missing = sorted(name for name in loading["missing_keys"] if not name.startswith("pooler."))
-        # What is left over is most often the head of the training, or T5's decoder; a layer is not.
+        _, loading = getattr(transformers, kind).from_pretrained(
+            self._model.folder, device_map="meta", output_loading_info=True, ignore_mismatched_sizes=True
+        )
+        # The pooler, which many leave out, comes after the hidden states and is not used. What is left over is most
+        # often the head of the training, or T5's decoder; a layer is not.
         layer = re.compile(r"\blayers?\.\d+\.")
-        left = sorted(name for name in loading["unexpected_keys"] if layer.search(name) and "decoder." not in name)
-        misshapen = sorted(name for name, *_ in loading["mismatched_keys"])
-        for names, fault, todo in (
-            (misshapen, "have other shapes than config.json says", "Copy the model again."),
-            (missing, f"lack {len(missing)} of the model's tensors", "They would be random: copy the model again."),
-            (left, "have layers that config.json does not say", "They would be left out: copy the model again."),
-        ):
-            if names:
-                raise RunnerError(f"the weights {fault}, such as {names[0]}", todo, file=self._model.name)
+        wrong = [name for name in loading["missing_keys"] if not name.startswith("pooler.")]
+        wrong += [name for name, *_ in loading["mismatched_keys"]]
+        wrong += [name for name in loading["unexpected_keys"] if layer.search(name) and "decoder." not in name]
+        if wrong:
+            mismatch = f"tensors of the weights differ from config.json: {len(wrong)}, such as {min(wrong)}"
+            raise RunnerError(mismatch, "Copy the model again.", file=self._model.name)
 
     def _fitted(self, size: int) -> None:
         """Go on with smaller batches than were asked for, and note it."""
-        memory = f"Memory on {self._device} is enough for {size} {self.unit} at once, not {self._batch_size}."
-        self.notes += (memory,)
+        self.notes += (f"Memory on {self._device} is enough for {size} {self.unit} at once, not {self._batch_size}.",)
         self._batch_size = size
 
 
@@ -421,20 +410,11 @@ class TextEncoder(Loaded):
     """
 
     def __init__(self, model: Model, settings: Settings, batch_size: int | None, device: str) -> None:
-        super().__init__(model, device, settings.precision, batch_size)
         self._settings = settings
-        with self._trying("the model cannot be loaded", "Copy it again, or use another."):
-            tokenizer = self._load()
-        self._tokens = Tokens(tokenizer)
-        with quiet():
-            self._check_tokenizer(tokenizer)
-            for side in SIDES:
-                self._check_length(tokenizer, side)
-        self._check_vectors()
-
-    def _load(self) -> Any:
-        """Load the model; return its tokenizer."""
-        raise NotImplementedError
+        super().__init__(model, device, settings.precision, batch_size)
+        self._check_tokenizer(self._tokens.tokenizer)
+        for side in SIDES:
+            self._try(side)
 
     def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
         """Run the model over the tokens of texts."""
@@ -455,17 +435,8 @@ class TextEncoder(Loaded):
         """
         texts, ids, side = content
         with self._lock:
-            return self._rows([self._settings.instruction(side) + text for text in texts], side), ids, side
-
-    def _rows(self, texts: list[str], side: Side) -> list[IntArray]:
-        """Return the tokens of texts."""
-        suffix = self._settings.query_suffix
-        if side == "passages" or not suffix:
-            return self._tokens.texts(texts, self._settings.max_length)
-        tokenize = self._tokens.tokenizer  # queries are cut before it is added, as FlagEmbedding's FlagICLModel does
-        room = self._settings.max_length - len(tokenize(suffix)["input_ids"])
-        cut = tokenize(texts, truncation=True, max_length=room, add_special_tokens=False)["input_ids"]
-        return self._tokens.texts([text + suffix for text in tokenize.batch_decode(cut)], UNLIMITED)
+            made = [self._settings.instruction(side) + text for text in texts]
+            return self._tokens.texts(made, self._settings.max_length), ids, side
 
     def work(self, prepared: Any, advance: Advance) -> Any:
         """Encode texts.
@@ -501,16 +472,12 @@ class TextEncoder(Loaded):
         return vectors
 
     def _check_tokenizer(self, tokenizer: Any) -> None:
-        """Refuse a tokenizer without known words or with more tokens than the model; note one without an end token."""
+        """Refuse a tokenizer without known words; note one without an end token."""
         name = self._model.name
         tokens = tokenizer(f"{SCRIPTS} {PROBES[0]}", add_special_tokens=False)["input_ids"]
         if set(tokens) <= {tokenizer.unk_token_id}:
             no_words = "the tokenizer knows no word: every text would have the same vector"
             raise RunnerError(no_words, "Copy tokenizer.json or vocab.txt of the model again.", file=name)
-        known = int(self._network.get_input_embeddings().weight.shape[0])
-        if len(tokenizer) > known:
-            mismatch = f"the tokenizer has {len(tokenizer)} tokens, and the model knows {known}"
-            raise RunnerError(mismatch, "Give the tokenizer that belongs to the model.", file=name)
         if self._settings.pooling == "lasttoken" and tokenizer(WORD)["input_ids"][-1] not in tokenizer.all_special_ids:
             note = "The vector of a text is that of its last token, and the tokenizer puts none of its own at the end: "
             self.notes += (f"{note}if the model was trained with one, texts will rank badly.",)
@@ -518,35 +485,19 @@ class TextEncoder(Loaded):
             note = "The model's folder has code of its own, which is not run; "
             self.notes += (f"{note}transformers' {self._model.own_code} is used instead.",)
 
-    def _check_length(self, tokenizer: Any, side: Side) -> None:
-        """Refuse an instruction that leaves no room for texts, and a model that cannot take the longest text."""
-        longest, instruction = self._settings.max_length, self._settings.instruction(side)
-        alone = len(tokenizer(instruction + self._settings.query_suffix)["input_ids"])
-        if instruction and alone >= longest:
-            no_room = f"the instruction alone has {alone} tokens, and {longest} count: no text would be left"
-            raise RunnerError(no_room, "Give a greater --max-length, or a shorter instruction.", file=self._model.name)
-        with self._trying(f"the model fails on a text of {longest} tokens on {self._device}", SHORTER):
+    def _try(self, side: Side) -> None:
+        """Refuse a length that the model cannot take, and vectors that are not finite; note when all are the same."""
+        longest = self._settings.max_length
+        failure = f"the model fails on a text of {longest} tokens on {self._device}"
+        with self._trying(failure, "A smaller --max-length may help."):
             rows, *_ = self.prepare(([WORD * longest, PROBES[0]], "", side))
-            vectors = self._vectors(rows, side, lambda _: None)
-        if vectors.shape[1] != self._model.dimensions:
-            mismatch = f"the vectors have {vectors.shape[1]} dimensions, and its files say {self._model.dimensions}"
-            raise RunnerError(mismatch, "Copy the model again.", file=self._model.name)
-
-    def _check_vectors(self) -> None:
-        """Refuse vectors that are not finite; note when unrelated texts have the same, or too many weights."""
-        for side in SIDES:
-            vectors = self.work(self.prepare((PROBES, PROBES, side)), lambda _: None)
-            if self._settings.kind == "sparse":
-                share = vectors.nnz / (vectors.shape[0] * vectors.shape[1])
-                if not 0 < share < DENSE:
-                    note = f"Probe texts, encoded as {side}, have weights for {share:.0%} of the vocabulary: "
-                    self.notes += (f"{note}the model was not trained to weigh words, or is damaged.",)
-                continue
-            one, other = vectors.astype(np.float64)
-            length = float(np.linalg.norm(one) * np.linalg.norm(other))
-            if length == 0 or one @ other > SAME * length:
-                note = f"Unrelated {side} have nearly the same vector, so their ranking will be noise: "
-                self.notes += (f"{note}the model is untrained, or {self._settings.pooling} pooling is wrong for it.",)
+            self._vectors(rows, side, lambda _: None)
+        vectors = self.work(self.prepare((PROBES, PROBES, side)), lambda _: None)
+        one, other = (vectors.toarray() if self._model.kind == "sparse" else vectors).astype(np.float64)
+        length = float(np.linalg.norm(one) * np.linalg.norm(other))
+        if length == 0 or one @ other > SAME * length:
+            note = f"Unrelated {side} have nearly the same vector, so their ranking will be noise: "
+            self.notes += (f"{note}the model is untrained, or its pooling or --max-length is wrong.",)
 
 
 class PairRanker(Loaded):
@@ -568,17 +519,10 @@ class PairRanker(Loaded):
     unit = "pairs"
 
     def __init__(self, reranker: Reranker, device: str) -> None:
-        super().__init__(reranker.model, device, reranker.precision, reranker.batch_size)
         self._length = reranker.length
-        with self._trying("the model cannot be loaded", "Copy it again, or use another."):
-            self._tokens = Tokens(self._load())
-            longest = WORD * self._length
-            prepared = self.prepare([(longest, longest), (WORD, WORD)])
-        self.work(prepared, lambda _: None)  # a length or a padding that it cannot take fails here
-
-    def _load(self) -> Any:
-        """Load the model; return its tokenizer."""
-        raise NotImplementedError
+        super().__init__(reranker.model, device, reranker.precision, reranker.batch_size)
+        longest = WORD * self._length
+        self.work(self.prepare([(longest, longest), (WORD, WORD)]), lambda _: None)  # what it cannot take fails here
 
     def _scores(self, prepared: Any, advance: Advance) -> AnyArray:
         """Run the model over pairs."""
@@ -609,7 +553,7 @@ class PairRanker(Loaded):
         RunnerError
             The model fails, or a score is not finite.
         """
-        with self._trying(f"the model fails on {self._device}", SHORTER):
+        with self._trying(f"the model fails on {self._device}", "A smaller --max-length may help."):
             scores = self._scores(prepared, advance)
         if not np.isfinite(scores).all():
             wrong = "the score of a pair is not finite"
@@ -624,10 +568,8 @@ def quiet() -> Iterator[None]:
 
     bars: Any = transformers.utils.logging
     with ExitStack() as stack:
-        for name in ("transformers", "sentence_transformers"):
-            logger = logging.getLogger(name)
-            stack.callback(logger.setLevel, logger.level)
-            logger.setLevel(logging.ERROR)
+        stack.callback(logging.disable, logging.root.manager.disable)
+        logging.disable(logging.WARNING)
         if bars.is_progress_bar_enabled():
             stack.callback(bars.enable_progress_bar)
             bars.disable_progress_bar()

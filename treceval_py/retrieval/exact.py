@@ -5,29 +5,35 @@ number of other vectors and on the number of threads. So the same text twice wou
 would change the scores of the others. Therefore candidates are scored again, each pair of vectors by itself, and for
 each query a bound proves that no vector outside the candidates can be among the best. The result is then a property of
 the vectors alone: by descending score, equal scores by ascending position. This takes a few per cent of the time.
+
+Sparse vectors are multiplied by SciPy, which adds the products of a pair in the order of the query's words: such a
+score is a property of the pair.
+
+Hits are kept as keys, whole numbers in the order of hits: by descending score, equal scores by ascending position. The
+upper half of a key is the score, the lower half the position, which is less than 2 ** 32 - 1.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from treceval_py._types import FloatArray, FloatArray32, IntArray
+from treceval_py._types import AnyArray, FloatArray, FloatArray32, IntArray
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.hub import INSTALL
 from treceval_py.retrieval.pool import Actors, Advance, Places, Task
-from treceval_py.retrieval.vectors import ArrayVectors, Vectors, block_rows
-
-SIMILARITIES = ("inner-product", "cosine", "l2")
-"""The similarities of two vectors."""
+from treceval_py.retrieval.vectors import SparseVectors, StreamedVectors, block_rows
 
 BATCH = 1024
 """Queries searched at a time. Half of this is slower by a twentieth, more is hardly faster."""
+
+SPARSE_BATCH = 64
+"""Sparse queries multiplied at a time: each may share a word with every passage of the block."""
 
 BLAS_FROM = 20
 """Number of queries from which on Faiss multiplies matrices.
@@ -38,14 +44,14 @@ Since faiss 1.14.2 it waits for 128,000 divided by the dimensions, and takes up 
 SPARE = 64
 """Number of candidates beyond k, because the last ones are not in their final order."""
 
-PAIRS = 1 << 20
-"""Candidates scored again at a time."""
+PAIRS = 2 << 20
+"""Most candidates scored again at a time."""
 
 LONGEST_SQUARE = 1e36
 """Largest squared length of a vector; above it, scores could be infinite."""
 
 LOW = (1 << 32) - 1
-"""The lower half of a key."""
+"""The lower half of a key; all of it is set where there is nothing."""
 
 NOTHING = 0x7F800000 << 32 | LOW
 """The key of no hit: a score of minus infinity, and the position -1."""
@@ -70,13 +76,13 @@ class Found(NamedTuple):
 
 
 def search(
-    vectors: Vectors, queries: FloatArray32, k: int, similarity: str, advance: Advance = lambda _: None
+    vectors: StreamedVectors, queries: FloatArray32, k: int, similarity: str, advance: Advance = lambda _: None
 ) -> Found:
     """Find the k best vectors for each query, looking at all of them.
 
     Parameters
     ----------
-    vectors : Vectors
+    vectors : StreamedVectors
         The D vectors to search in; they are read once, a block at a time.
     queries : (Q, E) float32 array
         The vectors of the queries.
@@ -98,78 +104,124 @@ def search(
     Raises
     ------
     RunnerError
-        The similarity is unknown, k is below 1, the dimensions differ, or a vector or query holds a value that is not
-        finite, or is longer than 1e18. Or faiss is not installed.
+        The similarity is unknown, or a vector or query holds a value that is not finite, or is longer than 1e18. Or
+        faiss is not installed.
     """
-    queries = prepared_queries(queries, vectors.dimensions, k, similarity)
-    finder = _Finder(vectors.dimensions, similarity == "l2")
-    starts = range(0, max(len(queries), 1), BATCH)
-    batches = [_Batch(finder, queries[start : start + BATCH], k) for start in starts]
-    for first, block, longest in prepared_blocks(vectors, similarity):
-        with fast_batches():
-            finder.take(block)
-            for batch in batches:
-                batch.add(first, block, longest)
+    best = Best(queries, k, similarity)
+    for first, block in vectors.blocks(block_rows(vectors.dimensions)):
+        best.add(first, block)
         advance(len(block))
-    return _hits(np.concatenate([batch.best for batch in batches]))
+    return hits_of(best.keys)
 
 
-def merge(parts: Sequence[Found], k: int) -> Found:
-    """Return the k best of the hits found in parts of the vectors.
+def search_with_ray(
+    vectors: StreamedVectors, queries: FloatArray32, k: int, similarity: str, advance: Advance = lambda _: None
+) -> Found:
+    """Find the k best vectors for each query on the cores of the Ray cluster that is connected, block by block.
 
     Parameters
     ----------
-    parts : sequence of Found
-        What `search` found for the same queries in each part, with positions among all vectors; in any order, and with
-        at least k columns together.
+    vectors : StreamedVectors
+        The D vectors to search in; this process reads them, a few blocks ahead.
+    queries : (Q, E) float32 array
+        The vectors of the queries.
     k : int
-        Number to keep.
+        Number to find for each query.
+    similarity : str
+        As of `search`.
+    advance : callable, optional
+        Called after each block with the number of vectors that were searched.
 
     Returns
     -------
     Found
-        The same as one search over all parts.
+        To the bit what `search` finds here.
+
+    Raises
+    ------
+    RunnerError
+        As of `search`; or there is no cluster, or no node of it is left.
     """
-    scores, positions = (np.concatenate(column, axis=1) for column in zip(*parts, strict=True))
-    return best_first(scores, positions, k)
+    keys, searched = np.full((len(queries), k), NOTHING), 0
+    # Copies, as the next block overwrites it.
+    blocks = ((first, block.copy()) for first, block in vectors.blocks(block_rows(vectors.dimensions)))
+    tasks = (Task(number, content, len(content[1])) for number, content in enumerate(blocks))
+    with closing(Places(partial(_Searcher, queries, k, similarity), Actors(gpus=False))) as pool:
+        for task, more, _ in pool.run(tasks, advance):
+            keys, searched = best_of(keys, more), searched + task.size
+    if searched != vectors.count:
+        raise RunnerError(f"{searched:,} of {vectors.count:,} vectors were searched", "Repeat the command.")
+    return hits_of(keys)
 
 
-def best_first(scores: FloatArray32, positions: IntArray, k: int) -> Found:
-    """Return the first k columns of hits (Q, n) in order: best first, equal scores by ascending position.
+class _Searcher:
+    """Searches blocks, on a node; see `pool.Worker`.
+
+    What is returned for a block are its hits that can still be among the k best of all after the blocks that this
+    worker has searched before. So less and less is returned, and no hit that counts is lost with a worker.
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, queries: FloatArray32, k: int, similarity: str, _: str) -> None:
+        self.by: dict[str, object] = {}
+        self._best = Best(queries, k, similarity)
+
+    def prepare(self, content: tuple[int, FloatArray32]) -> tuple[int, FloatArray32]:
+        return content
+
+    def work(self, prepared: tuple[int, FloatArray32], _: Advance) -> IntArray:
+        first, block = prepared
+        self._best.add(first, block)
+        positions = self._best.keys & LOW
+        keys = np.where((first <= positions) & (positions < first + len(block)), self._best.keys, NOTHING)
+        return np.sort(keys)[:, : (keys != NOTHING).sum(axis=1).max(initial=0)]
+
+
+def search_sparse(vectors: SparseVectors, queries: Any, k: int, advance: Advance = lambda _: None) -> Found:
+    """Find the k best vectors for each query.
 
     Parameters
     ----------
-    scores : (Q, n) float32 array
-        Scores of hits in any order; ``-inf`` where there is nothing.
-    positions : (Q, n) int array
-        Their positions; -1 where there is nothing.
+    vectors : SparseVectors
+        The vectors to search; they are read once, a block at a time.
+    queries : (Q, V) sparse matrix
+        The vectors of the queries, as CSR.
     k : int
-        Number to keep.
+        Number to find for each query.
+    advance : callable, optional
+        Called after each block with the number of vectors searched.
 
     Returns
     -------
     Found
-        The best.
+        Hits have scores above 0; of equal scores, those with the lowest positions.
     """
-    return _hits(np.sort(_keys(scores, positions))[:, :k])
+    best = SparseBest(queries, k)
+    for first, block in vectors.blocks():
+        best.add(first, block.T.tocsr())
+        advance(block.shape[0])
+    return hits_of(best.keys)
 
 
-def _keys(scores: FloatArray32, positions: IntArray) -> IntArray:
-    """Return whole numbers that are in the order of hits: by descending score, equal scores by ascending position.
-
-    The upper half is the score, the lower half the position, which is less than 2 ** 32 - 1; all of it is set where
-    there is nothing.
-    """
+def keys_of(scores: FloatArray32, positions: IntArray) -> IntArray:
+    """Return the keys of hits; -1 as a position and ``-inf`` as a score are those of nothing."""
     bits = (scores + np.float32(0.0)).view(np.int32)  # zero has one sign
     keys: IntArray = ~_ordered(bits).astype(np.int64) << 32 | positions & LOW
     return keys
 
 
-def _hits(keys: IntArray) -> Found:
+def hits_of(keys: IntArray) -> Found:
     """Return the hits of sorted keys."""
     positions = keys & LOW
     scores = _ordered(~(keys >> 32).astype(np.int32)).view(np.float32)
     return Found(scores, np.where(positions == LOW, -1, positions))
+
+
+def best_of(keys: IntArray, more: IntArray) -> IntArray:
+    """Return the best of two tables of keys, as many in a row as the first one has."""
+    count, both = keys.shape[-1], np.concatenate([keys, more], axis=-1)
+    return np.sort(np.partition(both, count - 1)[..., :count])
 
 
 def _ordered(bits: Any) -> Any:
@@ -192,27 +244,6 @@ def load_faiss() -> Any:
     return faiss
 
 
-def has_gpus(faiss: Any) -> bool:
-    """Return whether faiss has GPUs; they get back the memory that torch keeps of a model that encoded before."""
-    if faiss.get_num_gpus() < 1 or not hasattr(faiss, "StandardGpuResources"):
-        return False
-    if torch := sys.modules.get("torch"):
-        torch.cuda.empty_cache()
-    return True
-
-
-def check_similarity(similarity: str) -> None:
-    """Refuse a similarity that is not one of `SIMILARITIES`.
-
-    Raises
-    ------
-    RunnerError
-        It is not.
-    """
-    if similarity not in SIMILARITIES:
-        raise RunnerError(f"{similarity!r} is not a similarity", f"There are {', '.join(SIMILARITIES)}.")
-
-
 @contextmanager
 def fast_batches() -> Iterator[None]:
     """Let faiss multiply matrices for small batches too, and set back what was set."""
@@ -225,153 +256,127 @@ def fast_batches() -> Iterator[None]:
         settings.distance_compute_blas_threshold = before
 
 
-def prepared_queries(queries: FloatArray32, dimensions: int, k: int, similarity: str) -> FloatArray32:
-    """Check queries and return them ready for the search: normalised for the cosine.
+def has_gpus(faiss: Any) -> bool:
+    """Return whether faiss has GPUs; they get back the memory that torch keeps of a model that encoded before."""
+    if faiss.get_num_gpus() < 1 or not hasattr(faiss, "StandardGpuResources"):
+        return False
+    if torch := sys.modules.get("torch"):
+        torch.cuda.empty_cache()
+    return True
+
+
+def metric_of(similarity: str) -> int:
+    """Return the number of a similarity in Faiss; for the cosine, vectors are normalised before.
+
+    Raises
+    ------
+    RunnerError
+        There is no such similarity, or faiss is not installed.
+    """
+    faiss = load_faiss()
+    product = faiss.METRIC_INNER_PRODUCT
+    metrics: dict[str, int] = {"inner-product": product, "cosine": product, "l2": faiss.METRIC_L2}
+    if similarity not in metrics:
+        raise RunnerError(f"{similarity!r} is not a similarity", f"There are {', '.join(metrics)}.")
+    return metrics[similarity]
+
+
+def prepared(vectors: AnyArray, similarity: str, kind: str, first: int = 0) -> tuple[FloatArray32, FloatArray]:
+    """Check vectors, and return them ready for the search: normalised for the cosine.
+
+    Parameters
+    ----------
+    vectors : (n, E) float array
+        The vectors; they are not changed.
+    similarity : str
+        As of `search`.
+    kind : str
+        ``vector`` or ``query``, for messages.
+    first : int
+        The position of the first one, for messages.
+
+    Returns
+    -------
+    vectors : (n, E) float32 array, C-contiguous
+        The vectors.
+    lengths : (n,) float64 array
+        Their lengths, or somewhat more.
+
+    Raises
+    ------
+    RunnerError
+        A vector holds a value that is not finite, of which Faiss would never return it, or is longer than 1e18.
+    """
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    squares = np.einsum("ij,ij->i", vectors, vectors)
+    for row in np.flatnonzero(~(squares <= LONGEST_SQUARE)):
+        fault = f"the {kind} at position {first + row} (from 0) is longer than 1e18, or has a value that is not finite"
+        raise RunnerError(fault, "Normalise it, or encode it again.")
+    if similarity == "cosine":
+        vectors = vectors.copy()
+        load_faiss().normalize_L2(vectors)
+        return vectors, np.full(len(vectors), 1.001)
+    return vectors, np.sqrt(squares.astype(np.float64))
+
+
+class Best:
+    """Queries and their best vectors so far. Blocks of vectors may be added in any order, each of them once.
 
     Parameters
     ----------
     queries : (Q, E) float array
-        The vectors of the queries; they are not changed.
-    dimensions : int
-        Dimensions of the vectors.
+        The vectors of the queries.
     k : int
-        Number of vectors to find.
+        Number of vectors to keep for each.
     similarity : str
-        One of `SIMILARITIES`.
+        As of `search`.
 
-    Returns
-    -------
-    (Q, E) float32 array, C-contiguous
-        The queries.
+    Attributes
+    ----------
+    keys : (Q, k) int64 array
+        The best, best first.
 
     Raises
     ------
     RunnerError
         As of `search`.
     """
-    check_similarity(similarity)
-    if k < 1:
-        raise RunnerError(f"{k} documents cannot be found", "Ask for 1 or more.")
-    if queries.ndim != 2 or queries.shape[1] != dimensions:
-        raise RunnerError(
-            f"expected queries of shape (queries, {dimensions}), as the vectors have {dimensions} dimensions, found "
-            f"shape {queries.shape}",
-            "Encode both with one model and the same settings.",
-        )
-    faiss = load_faiss()
-    prepared = np.ascontiguousarray(queries, dtype=np.float32)
-    _lengths(faiss, prepared, "query", 0)
-    return _normalised(faiss, prepared) if similarity == "cosine" else prepared
 
-
-def _normalised(faiss: Any, vectors: FloatArray32) -> FloatArray32:
-    """Return vectors (n, E) divided by their lengths; vectors of zeros stay as they are."""
-    result = vectors.copy()
-    faiss.fvec_renorm_L2(result.shape[1], len(result), faiss.swig_ptr(result))
-    return result
-
-
-def prepared_blocks(vectors: Vectors, similarity: str) -> Iterator[tuple[int, FloatArray32, float]]:
-    """Check vectors and yield them in blocks ready for the search: normalised for the cosine.
-
-    Parameters
-    ----------
-    vectors : Vectors
-        The vectors.
-    similarity : str
-        One of `SIMILARITIES`.
-
-    Yields
-    ------
-    first : int
-        The position of the block's first vector.
-    block : (n, E) float32 array, C-contiguous
-        The vectors; the next block may overwrite them.
-    longest : float
-        The length of the longest of them, or somewhat more.
-
-    Raises
-    ------
-    RunnerError
-        A vector holds a value that is not finite, or is longer than 1e18; or faiss is not installed.
-    """
-    faiss = load_faiss()
-    for first, block in vectors.blocks(block_rows(vectors.dimensions)):
-        longest = float(_lengths(faiss, block, "vector", first).max(initial=0.0))
-        yield (first, _normalised(faiss, block), 1.001) if similarity == "cosine" else (first, block, longest)
-
-
-def _lengths(faiss: Any, vectors: FloatArray32, kind: str, first: int) -> FloatArray:
-    """Return the lengths (n,) of vectors, and refuse those without a length.
-
-    Faiss would silently never return a vector with a value that is not a number.
-    """
-    squares = np.empty(len(vectors), dtype=np.float32)
-    faiss.fvec_norms_L2sqr(faiss.swig_ptr(squares), faiss.swig_ptr(vectors), vectors.shape[1], len(vectors))
-    bad = np.flatnonzero(~(squares <= LONGEST_SQUARE))
-    if len(bad):
-        name = f"the {kind} at position {first + bad[0]} (from 0)"
-        if np.isfinite(vectors[bad[0]]).all():
-            raise RunnerError(f"{name} is longer than 1e18", "Normalise the vectors.")
-        raise RunnerError(f"{name} holds a value that is not finite", "Encode it again.")
-    return np.sqrt(squares.astype(np.float64))
-
-
-class _Finder:
-    """Finds candidates in a block with matrix products: on a GPU, where a block is copied once, if Faiss has one."""
-
-    def __init__(self, dimensions: int, l2: bool) -> None:
-        self.faiss = load_faiss()
-        self.l2 = l2
-        self.gpu: Any = None
-        self._block: Any = None
-        self._metric = self.faiss.METRIC_L2 if l2 else self.faiss.METRIC_INNER_PRODUCT
-        if has_gpus(self.faiss):
-            # It keeps the resources, which reserve memory when they are made.
-            self.gpu = self.faiss.GpuIndexFlat(self.faiss.StandardGpuResources(), dimensions, self._metric)
-
-    def take(self, block: FloatArray32) -> None:
-        """Take a block (n, E) in place of the one before."""
-        self._block = block
-        if self.gpu is not None:
-            self.gpu.reset()
-            self.gpu.add(block)
-
-    def nearest(self, queries: FloatArray32, width: int) -> tuple[FloatArray32, IntArray]:
-        """Return rough scores and rows of the block (b, width) that are best by them, best first."""
-        if self.gpu is not None and width <= GPU_MOST:
-            scores, rows = self.gpu.search(queries, width)
-        else:
-            scores, rows = self.faiss.knn(queries, self._block, width, metric=self._metric)
-        return -scores if self.l2 else scores, rows
-
-
-class _Batch:
-    """Some queries and their best vectors so far: keys (b, k), best first."""
-
-    def __init__(self, finder: _Finder, queries: FloatArray32, k: int) -> None:
-        self._finder = finder
-        self._queries = queries
-        self._lengths = _lengths(finder.faiss, queries, "query", 0)
-        self.best = np.full((len(queries), k), NOTHING)
+    def __init__(self, queries: FloatArray32, k: int, similarity: str) -> None:
+        self._metric, self._faiss = metric_of(similarity), load_faiss()
+        self._similarity, self._l2 = similarity, similarity == "l2"
+        self._queries, self._lengths = prepared(queries, similarity, "query")
+        self.keys = np.full((len(queries), k), NOTHING)
         self._seen = 0
+        self._gpu: Any = None
+        if has_gpus(self._faiss):
+            # It keeps the resources, which reserve memory when they are made.
+            resources = self._faiss.StandardGpuResources()
+            self._gpu = self._faiss.GpuIndexFlat(resources, self._queries.shape[1], self._metric)
 
-    def add(self, first: int, block: FloatArray32, longest: float) -> None:
-        """Search a block (n, E) whose first vector has position ``first`` and whose longest one is ``longest`` long."""
-        error = self._error(longest, block.shape[1])
-        pending, k = np.arange(len(self._queries)), self.best.shape[1]
+    @fast_batches()
+    def add(self, first: int, block: FloatArray32) -> None:
+        """Search a block (n, E) whose first vector has position ``first``."""
+        block, lengths = prepared(block, self._similarity, "vector", first)
+        error = self._error(lengths.max(initial=0.0))
+        if self._gpu is not None:  # the block is copied there once
+            self._gpu.reset()
+            self._gpu.add(block)
+        rows, k = np.arange(len(self.keys)), self.keys.shape[1]
         enough = min(len(block), k + SPARE)
         # As if the best were spread evenly over the blocks, and half as many again.
-        width = min(enough, SPARE + 3 * k * len(block) // (2 * (self._seen + len(block))))
-        while len(pending):
-            parts = np.array_split(pending, -(-len(pending) * width // (2 * PAIRS)))
-            # There are more than their share in this block; or too many vectors are nearly as good as the last one that
-            # counts, many copies of a text for instance.
-            pending = np.concatenate([self._add_candidates(part, first, block, width, error) for part in parts])
-            width = enough if width < enough else 8 * width if 16 * width < len(block) else len(block)
+        narrow = min(enough, SPARE + 3 * k * len(block) // (2 * (self._seen + len(block))))
+        for start in range(0, len(rows), BATCH):
+            pending, width = rows[start : start + BATCH], narrow
+            while len(pending):
+                parts = np.array_split(pending, -(-len(pending) * width // PAIRS))
+                # There are more than their share in this block; or too many vectors are nearly as good as the last one
+                # that counts, many copies of a text for instance.
+                pending = np.concatenate([self._add_candidates(part, first, block, width, error) for part in parts])
+                width = enough if width < enough else 8 * width if 16 * width < len(block) else len(block)
         self._seen += len(block)
 
-    def _error(self, longest: float, dimensions: int) -> FloatArray:
+    def _error(self, longest: float) -> FloatArray:
         """Return the largest error (Q,) of a matrix product relative to the score of the same pair.
 
         A sum of E products in float32, in any order, is off by at most gamma = E u / (1 - E u) times the product of the
@@ -383,9 +388,9 @@ class _Batch:
         ----------
         .. [1] N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM, 2002, section 3.1.
         """
-        roundings = (dimensions + 8) * 2.0**-24
-        gamma = roundings / (1 - roundings) + (2.0**-10 if self._finder.gpu is not None else 0.0)
-        scale = (self._lengths + longest) ** 2 if self._finder.l2 else self._lengths * longest
+        roundings = (self._queries.shape[1] + 8) * 2.0**-24
+        gamma = roundings / (1 - roundings) + (2.0**-10 if self._gpu is not None else 0.0)
+        scale = (self._lengths + longest) ** 2 if self._l2 else self._lengths * longest
         error: FloatArray = 2 * gamma * scale
         return error
 
@@ -393,86 +398,72 @@ class _Batch:
         self, rows: IntArray, first: int, block: FloatArray32, width: int, error: FloatArray
     ) -> IntArray:
         """Add the best of the ``width`` candidates of the queries ``rows``; return those that may have more."""
-        rough, columns = self._finder.nearest(self._queries[rows], width)
-        worst = _hits(self.best[rows, -1]).scores - error[rows]  # in float64
+        if self._gpu is not None and width <= GPU_MOST:
+            rough, columns = self._gpu.search(self._queries[rows], width)
+        else:
+            rough, columns = self._faiss.knn(self._queries[rows], block, width, metric=self._metric)
+        rough = -rough if self._l2 else rough
+        worst = hits_of(self.keys[rows, -1]).scores - error[rows]  # in float64
         row, column = np.nonzero(rough >= worst[:, None])
         position = columns[row, column]
         candidates = np.full(columns.shape, NOTHING)
-        candidates[row, column] = _keys(self._scores(rows[row], position, block), first + position)
-        best = np.sort(np.concatenate([self.best[rows], candidates], axis=1))[:, : self.best.shape[1]]
-        last = _hits(best[:, -1]).scores
-        proved = (rough[:, -1] + error[rows] < last) | (width == len(block))
-        self.best[rows[proved]] = best[proved]
+        candidates[row, column] = keys_of(self._scores(rows[row], position, block), first + position)
+        best = best_of(self.keys[rows], candidates)
+        proved = (rough[:, -1] + error[rows] < hits_of(best[:, -1]).scores) | (width == len(block))
+        self.keys[rows[proved]] = best[proved]
         unproved: IntArray = rows[~proved]
         return unproved
 
     def _scores(self, query: IntArray, position: IntArray, block: FloatArray32) -> FloatArray32:
         """Return the scores (n,) of pairs, each computed by itself."""
-        faiss, l2 = self._finder.faiss, self._finder.l2
-        scores = np.empty(len(query), dtype=np.float32)
-        routine = faiss.pairwise_indexed_L2sqr if l2 else faiss.pairwise_indexed_inner_product
-        query, position = (np.ascontiguousarray(column, dtype=np.int64) for column in (query, position))
-        pointers = (faiss.swig_ptr(array) for array in (self._queries, query, block, position, scores))
-        routine(block.shape[1], len(query), *pointers)
-        return -scores if l2 else scores
+        faiss, scores = self._faiss, np.empty(len(query), dtype=np.float32)
+        routine = faiss.pairwise_indexed_L2sqr if self._l2 else faiss.pairwise_indexed_inner_product
+        routine(block.shape[1], len(query), *map(faiss.swig_ptr, (self._queries, query, block, position, scores)))
+        return -scores if self._l2 else scores
 
 
-def search_with_ray(
-    vectors: Vectors, queries: FloatArray32, k: int, similarity: str, advance: Advance = lambda _: None
-) -> Found:
-    """Find the k best vectors for each query on the cores of the Ray cluster that is connected, block by block.
+class SparseBest:
+    """Queries that are weights of words, and their best passages so far.
 
     Parameters
     ----------
-    vectors : Vectors
-        The D vectors to search in; this process reads them, a few blocks ahead.
-    queries : (Q, E) float32 array
-        The vectors of the queries.
+    queries : (Q, V) sparse matrix
+        The weights of the queries' words, as SciPy's CSR.
     k : int
-        Number to find for each query.
-    similarity : str
-        As of `search`.
-    advance : callable, optional
-        Called after each block with the number of vectors that were searched.
+        How many passages to keep for each.
 
-    Returns
-    -------
-    Found
-        To the bit what `search` finds here.
-
-    Raises
-    ------
-    RunnerError
-        As of `search`; or there is no cluster, or no node of it is left.
+    Attributes
+    ----------
+    keys : (Q, k) int64 array
+        The best, best first; all have scores above 0.
     """
-    prepared_queries(queries, vectors.dimensions, k, similarity)
-    best, searched = _hits(np.full((len(queries), k), NOTHING)), 0
-    # Copies, as the next block overwrites it.
-    blocks = enumerate((first, block.copy()) for first, block in vectors.blocks(block_rows(vectors.dimensions)))
-    tasks = (Task(number, content, len(content[1])) for number, content in blocks)
-    with closing(Places(Actors(partial(_Searcher, queries, k, similarity), gpus=False))) as pool:
-        for task, hits, _ in pool.run(tasks, advance):
-            # Hits are best first, so few columns are left to merge when many blocks have been searched.
-            width = int((hits.scores >= best.scores[:, -1:]).sum(axis=1).max(initial=0))
-            best = merge([best, Found(hits.scores[:, :width], hits.positions[:, :width])], k)
-            searched += task.size
-    if searched != vectors.count:
-        raise RunnerError(f"{searched:,} of {vectors.count:,} vectors were searched", "Repeat the command.")
-    return best
 
+    def __init__(self, queries: Any, k: int) -> None:
+        self._queries = queries
+        self.keys = np.full((queries.shape[0], k), NOTHING)
 
-class _Searcher:
-    """Searches blocks, on a node: see `pool.Worker`."""
+    def add(
+        self, first: int, columns: Any, score: Callable[[AnyArray, IntArray, IntArray], AnyArray] | None = None
+    ) -> None:
+        """Add the next passages, in the order of their positions.
 
-    notes: tuple[str, ...] = ()
-
-    def __init__(self, queries: FloatArray32, k: int, similarity: str, _: str) -> None:
-        self.by: dict[str, object] = {}
-        self._search = partial(search, queries=queries, k=k, similarity=similarity)
-
-    def prepare(self, content: tuple[int, FloatArray32]) -> ArrayVectors:
-        first, block = content
-        return ArrayVectors(block, first)
-
-    def work(self, prepared: ArrayVectors, _: Advance) -> Found:
-        return self._search(prepared)
+        Parameters
+        ----------
+        first : int
+            The position of the first of them.
+        columns : (V, n) sparse matrix
+            The weights of their words by word, as CSR; the table of the passages, transposed.
+        score : callable, optional
+            Turns products into float32 scores; called with the products, their queries (from 0) and passages (from 0
+            in this block).
+        """
+        for start in range(0, len(self.keys), SPARSE_BATCH):
+            products = self._queries[start : start + SPARSE_BATCH] @ columns
+            rows = start + np.repeat(np.arange(products.shape[0]), np.diff(products.indptr))
+            scores = products.data if score is None else score(products.data, rows, products.indices)
+            # Who only equals the last one kept comes too late.
+            better = np.flatnonzero(scores > np.maximum(hits_of(self.keys[:, -1]).scores, 0)[rows])
+            keys = keys_of(scores[better], products.indices[better] + np.int64(first))
+            met, starts = np.unique(rows[better], return_index=True)
+            for row, some in zip(met, np.split(keys, starts[1:]), strict=False):
+                self.keys[row] = best_of(self.keys[row], some)

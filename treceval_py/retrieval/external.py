@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from treceval_py.corpora.reporting import Reporter
 from treceval_py.corpora.texts import Kind, PlacedTexts
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import RunnerError
+from treceval_py.retrieval.exact import load_faiss
 from treceval_py.retrieval.indexing import IndexSettings
 from treceval_py.retrieval.shards import finished_store, is_store
 from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, block_rows, chained
@@ -59,7 +59,7 @@ class Embedded(PlacedTexts):
     Raises
     ------
     RunnerError
-        There are no vectors, or not one for each id.
+        There is not one vector for each id.
     """
 
     def __init__(
@@ -69,9 +69,6 @@ class Embedded(PlacedTexts):
         self._ids = ids
         self._vectors = vectors
         self._check = check
-        if not vectors.count or not vectors.dimensions:
-            empty = f"there are {vectors.count:,} vectors of {vectors.dimensions} dimensions"
-            raise RunnerError(empty, "Give 1 or more of each.", file=name)
         if len(ids) != vectors.count:
             mismatch = f"there are {vectors.count:,} vectors and {len(ids):,} ids"
             raise RunnerError(mismatch, "Give one id for each vector, in their order.", file=name)
@@ -99,7 +96,7 @@ class Embedded(PlacedTexts):
         Raises
         ------
         RunnerError
-            A vector has a value that is not finite, or a file was changed.
+            A file was changed.
         """
         self._check()
         digest = hashlib.sha256(b"".join(b"%s\n" % docid for docid in self._ids.raw()))
@@ -108,9 +105,6 @@ class Embedded(PlacedTexts):
             digest.update(block.data)
             parts.append(np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64)))
         lengths = np.concatenate(parts)
-        for row in np.flatnonzero(~np.isfinite(lengths)):
-            not_finite = f"the vector of {self._ids[row]!r} (row {row + 1:,}) has a value that is not finite"
-            raise RunnerError(not_finite, CHECK, file=self.name)
         return digest.hexdigest(), float(lengths.min()), float(lengths.max())
 
 
@@ -158,8 +152,8 @@ class Imported:
                     f"The vectors of the {side} have lengths from {least:.4g} to {most:.4g}: inner products favour "
                     "long ones. If the model's similarity is another, give --similarity."
                 )
-            about[side] = {"file": given.name, "vectors": [count, self.dimensions], "sha256": digest}
-            about[side]["lengths"] = [least, most]
+            made = {"file": given.name, "vectors": [count, self.dimensions], "sha256": digest}
+            about[side] = {**made, "lengths": [least, most]}
         return about
 
 
@@ -194,8 +188,13 @@ def read_vectors(path: str, kind: Kind = "document") -> Embedded:
             unsupported = "these vectors are sparse, and only dense ones are searched so"
             raise RunnerError(unsupported, "Use --retriever sparse with the model that made them.", file=path)
         return Embedded(path, kind, store.ids(), stored, store.check_files)
-    files = _files(path)
-    ids, vectors = zip(*map(_part, files), strict=True)
+    names = sorted(os.listdir(path)) if os.path.isdir(path) else [path]
+    if {"index", "docid"} <= set(names):
+        return Embedded(path, kind, _lines(os.path.join(path, "docid")), _of_index(os.path.join(path, "index")))
+    files = [os.path.join(path, name) for name in names if name.endswith((".npy", ".parquet"))]
+    if not files:
+        raise RunnerError("there are no vectors", "Give .npy with .ids, Parquet, or a folder of Pyserini.", file=path)
+    ids, vectors = zip(*map(_of_file, files), strict=True)
     dimensions = vectors[0].dimensions
     for file, part in zip(files, vectors, strict=True):
         if part.dimensions != dimensions:
@@ -204,25 +203,14 @@ def read_vectors(path: str, kind: Kind = "document") -> Embedded:
     return Embedded(path, kind, Ids.concatenate(ids), chained(vectors, dimensions))
 
 
-def _files(path: str) -> list[str]:
-    """Return the files of vectors at a path, in order."""
-    names = sorted(os.listdir(path)) if os.path.isdir(path) else []
-    if "index" in names and "docid" in names:
-        names = ["index"]
-    files = [os.path.join(path, name) for name in names if name == "index" or name.endswith((".npy", ".parquet"))]
-    if not files and not os.path.isfile(path):
-        missing = "there are no vectors" if os.path.isdir(path) else "no such file or folder"
-        raise RunnerError(missing, "Give .npy with .ids, Parquet, or a folder of Pyserini.", file=path)
-    return files or [path]
-
-
-def _part(path: str) -> tuple[Ids, StreamedVectors]:
-    """Look at a file of vectors."""
-    if path.endswith(".parquet"):
-        return _of_parquet(path)
-    vectors = FileVectors(path, CHECK) if path.endswith(".npy") else _of_index(path)
-    beside = os.path.join(os.path.dirname(path), "docid")
-    return _lines(path.removesuffix(".npy") + ".ids" if path.endswith(".npy") else beside), vectors
+def _of_file(path: str) -> tuple[Ids, StreamedVectors]:
+    """Look at a file of vectors, and read its ids."""
+    if path.endswith(".npy"):
+        vectors = FileVectors(path, CHECK)
+        return _lines(path.removesuffix(".npy") + ".ids"), vectors
+    ids = [_id(cell, path) for cells in _column(path, ID_COLUMNS) for cell in cells.tolist()]
+    first = next(_rows(path), np.empty((0, 1), dtype=np.float32))
+    return Ids.from_bytes(ids), StreamedVectors(len(ids), first.shape[1], partial(_rows, path))
 
 
 def _lines(path: str) -> Ids:
@@ -237,16 +225,13 @@ def _lines(path: str) -> Ids:
 
 def _of_index(path: str) -> StreamedVectors:
     """Look at a Faiss index that keeps the vectors as they were added."""
-    from treceval_py.retrieval.exact import load_faiss
-
     faiss = load_faiss()
     try:
         if os.path.getsize(path) < HEADER:
             raise RuntimeError
         index = faiss.read_index(path, getattr(faiss, "IO_FLAG_MMAP_IFC", 0))
     except (MemoryError, RuntimeError):
-        unknown = "expected .npy, .parquet or a Faiss index, found something else"
-        raise RunnerError(unknown, CHECK, file=path) from None
+        raise RunnerError("expected a Faiss index, found something else", CHECK, file=path) from None
     if not isinstance(faiss.downcast_index(getattr(index, "storage", index)), faiss.IndexFlat):
         unsupported = f"this Faiss index ({type(index).__name__}) does not keep the vectors as they were"
         raise RunnerError(unsupported, "Give a flat one, or .npy with .ids.", file=path)
@@ -255,48 +240,35 @@ def _of_index(path: str) -> StreamedVectors:
     return StreamedVectors(index.ntotal, index.d, portions)
 
 
-def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
-    """Look at a Parquet file, and read its ids."""
-    import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    from pyarrow import compute, parquet
+def _rows(path: str) -> Iterator[AnyArray]:
+    """Yield the vectors of a Parquet file, some at a time."""
+    shape: tuple[int, ...] = ()
+    for lists in _column(path, VECTOR_COLUMNS):
+        try:
+            rows = np.stack(lists.tolist())
+        except (TypeError, ValueError):  # one is missing or of another length
+            rows = lists
+        shape = shape or rows.shape[1:]
+        if rows.dtype.kind != "f" or rows.ndim != 2 or not rows.size or rows.shape[1:] != shape:
+            raise RunnerError("its vectors are not lists of floats, all of one length", CHECK, file=path)
+        yield rows
 
-    def batches(names: Sequence[str]) -> Iterator[Any]:
-        """Yield a column, a part at a time: the first of these names that there is."""
-        with _damage(path), parquet.ParquetFile(path) as file:
+
+def _column(path: str, names: Sequence[str]) -> Iterator[AnyArray]:
+    """Yield a column of a Parquet file, some rows at a time: the first of these names that there is."""
+    import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
             there = file.schema_arrow.names
             column = next((name for name in names if name in there), None)
             if column is None:
                 missing = f"there is no column '{names[0]}' (there are {', '.join(there)})"
                 raise RunnerError(missing, f"It may also be called {', '.join(names[1:])}.", file=path)
             for batch in file.iter_batches(ROWS, columns=[column]):
-                if batch.column(0).null_count:
-                    raise RunnerError(f"a value of column '{column}' is missing", CHECK, file=path)
-                yield batch.column(0)
-
-    with _damage(path):
-        ids = [_id(cell, path) for cells in batches(ID_COLUMNS) for cell in cells.to_pylist()]
-    first = next(batches(VECTOR_COLUMNS), pa.array([[]], pa.list_(pa.float32())))
-    if not (hasattr(first, "flatten") and pa.types.is_floating(getattr(first.type, "value_type", pa.null()))):
-        raise RunnerError("its vectors are not lists of floating-point numbers", CHECK, file=path)
-    dimensions = len(first[0])
-
-    def portions() -> Iterator[AnyArray]:
-        for lists in batches(VECTOR_COLUMNS):
-            if not compute.all(compute.equal(compute.list_value_length(lists), dimensions)).as_py():
-                raise RunnerError(f"not all vectors have {dimensions} dimensions, as the first has", CHECK, file=path)
-            yield lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, dimensions)
-
-    return Ids.from_bytes(ids), StreamedVectors(len(ids), dimensions, portions)
-
-
-@contextmanager
-def _damage(path: str) -> Iterator[None]:
-    """Refuse a Parquet file that cannot be read, also where only some of it cannot."""
-    try:
-        yield
-    except RunnerError:
-        raise
-    except (OSError, ValueError) as error:  # those of pyarrow, and text that is not UTF-8
+                yield batch.column(0).to_numpy(zero_copy_only=False)
+    except (OSError, UnicodeError, pa.ArrowException) as error:
         raise RunnerError(f"cannot be read: {str(error).rstrip('.')}", CHECK, file=path) from None
 
 

@@ -7,46 +7,18 @@ the first one, and detects no pooling.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from treceval_py._types import AnyArray, IntArray
-from treceval_py.errors import RunnerError
 from treceval_py.retrieval.devices import import_torch
-from treceval_py.retrieval.engines import CUTOFF, Loaded, PairRanker, TextEncoder, Tokens
-from treceval_py.retrieval.hub import check_packages, first_line
-from treceval_py.retrieval.models import PRECISIONS, Side
+from treceval_py.retrieval.engines import Loaded, PairRanker, TextEncoder, Tokens
+from treceval_py.retrieval.hub import import_flag_embedding
+from treceval_py.retrieval.models import Side
 from treceval_py.retrieval.pool import Advance
-from treceval_py.runs.record import version_of
-
-POOLING = {"cls": "cls", "mean": "mean", "lasttoken": "last_token"}
-"""FlagEmbedding's names of poolings."""
-
-LAYERED = {"LayerWise": "LayerWiseFlagLLMReranker", "CostWise": "LightWeightFlagLLMReranker"}
-"""FlagEmbedding's classes of rerankers that compute with some of the layers, by how their architectures begin."""
-
-
-def import_flag_embedding() -> Any:
-    """Import FlagEmbedding.
-
-    Raises
-    ------
-    RunnerError
-        It is not installed, or cannot be imported beside the version of transformers that is.
-    """
-    other = "give --engine sentence-transformers"
-    try:
-        check_packages("FlagEmbedding")
-        import FlagEmbedding  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except RunnerError as error:
-        raise RunnerError(error.what, f"{error.todo}; or {other}.") from None
-    except Exception as error:  # noqa: BLE001 - it imports most of transformers, which changes
-        versions = f"FlagEmbedding {version_of('FlagEmbedding')} beside transformers {version_of('transformers')}"
-        todo = f"{other.capitalize()}, or install versions that fit: see docs/install.md."
-        raise RunnerError(f"{versions} cannot be imported: {first_line(error)}", todo) from None
-    return FlagEmbedding
 
 
 class _NoBatchError(Exception):
@@ -71,6 +43,10 @@ class _HandOut:
     def __call__(self, numbers: list[int], **_: Any) -> dict[str, list[Any]]:
         return {"input_ids": [self._rows[number] for number in numbers]}
 
+    def prepare_for_model(self, pair: list[dict[str, IntArray]], _: Any, **__: Any) -> dict[str, IntArray]:
+        """Return a pair, which FlagReranker would join of a query and a passage: here they are joined already."""
+        return pair[0]
+
     def pad(self, inputs: dict[str, list[IntArray]], **_: Any) -> Any:
         """Return a batch as tensors; the first one is asked for more than once, to try how many texts fit."""
         from transformers import BatchEncoding  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -84,17 +60,6 @@ class _HandOut:
         return BatchEncoding(self._tokens.pad(inputs))
 
 
-class _HandOutPairs(_HandOut):
-    """The same for FlagReranker, which joins the tokens of a query and of a passage: here they are joined already."""
-
-    def __call__(self, numbers: list[int], **_: Any) -> dict[str, list[Any]]:
-        return {"input_ids": [[number] for number in numbers]}
-
-    def prepare_for_model(self, first: list[int], second: list[int], **_: Any) -> Any:  # noqa: ARG002
-        """Return the row of a pair."""
-        return self._rows[first[0]]
-
-
 class _Flag(Loaded):
     """What its encoders and rerankers share: one of FlagEmbedding's classes, here called flag."""
 
@@ -102,11 +67,17 @@ class _Flag(Loaded):
     _flag: Any
     _handing: _HandOut
 
-    def _made(self, name: str, **how: Any) -> Any:
-        """Make one of FlagEmbedding's classes, and return it."""
+    def _made(self, name: str, checked: str, *, hands_out: bool = True, **how: Any) -> tuple[Any, Tokens]:
+        """Make one of FlagEmbedding's classes, of weights that are checked as a class of transformers."""
+        self._check_weights(checked)
         half = {"use_fp16": self._weights == "float16", "use_bf16": self._weights == "bfloat16"}
         self._flag = getattr(import_flag_embedding(), name)(self._model.folder, devices=self._device, **half, **how)
-        return self._flag
+        if half["use_bf16"]:
+            self._flag.model.bfloat16()  # FlagReranker does not know it
+        tokens = Tokens(self._flag.tokenizer)
+        if hands_out:
+            self._flag.tokenizer = self._handing = _HandOut(tokens)
+        return self._flag.model, tokens
 
     def _run(self, function: Any, rows: list[Any], advance: Advance, **how: Any) -> Any:
         """Run one of FlagEmbedding's functions over rows."""
@@ -125,17 +96,14 @@ class _Flag(Loaded):
 
 
 class Encoder(_Flag, TextEncoder):
-    """FlagModel, or FlagLLMModel and FlagICLModel where texts are pooled by their last token."""
+    """FlagModel, or FlagLLMModel where texts are pooled by their last token."""
 
-    def _load(self) -> Any:
-        self._check_weights("AutoModel")
-        settings, last = self._settings, "FlagICLModel" if self._settings.query_suffix else "FlagLLMModel"
-        name = last if settings.pooling == "lasttoken" else "FlagModel"
-        pooling = POOLING[settings.pooling]
-        flag = self._made(name, normalize_embeddings=settings.normalise, pooling_method=pooling)
-        self._network, tokenizer = flag.model, flag.tokenizer
-        flag.tokenizer = self._handing = _HandOut(Tokens(tokenizer))
-        return tokenizer
+    def _load(self) -> tuple[Any, Tokens]:
+        settings, name = self._settings, "FlagModel"
+        if (pooling := settings.pooling) == "lasttoken":
+            name, pooling = "FlagLLMModel", "last_token"
+        how: dict[str, Any] = {"normalize_embeddings": settings.normalise, "pooling_method": pooling}
+        return self._made(name, "AutoModel", **how)
 
     def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:  # noqa: ARG002
         # As tensors: a GPU need not wait for each batch.
@@ -144,24 +112,15 @@ class Encoder(_Flag, TextEncoder):
 
 
 class Sparse(_Flag, TextEncoder):
-    """BGEM3FlagModel's weights of words."""
+    """BGEM3FlagModel's weights of words. On a CPU it computes in fp32, with weights in the precision."""
 
-    def _load(self) -> Any:
-        if "colbert_linear.pt" not in self._model.files:
-            random = "the model has no colbert_linear.pt, without which FlagEmbedding weighs words at random"
-            raise RunnerError(random, "Copy the model again.", file=self._model.name)
-        self._check_weights("AutoModel")
-        flag = self._made("BGEM3FlagModel")
-        self._network, tokenizer = flag.model.model, flag.tokenizer
-        flag.tokenizer = self._handing = _HandOut(Tokens(tokenizer))
-        return tokenizer
+    autocasts = False
 
-    @property
-    def _weights(self) -> str:
-        return PRECISIONS[self._precision]  # as BGEM3FlagModel has them: on a CPU it computes in fp32 with them
-
-    def _computing(self) -> Any:
-        return import_torch().no_grad()
+    def _load(self) -> tuple[Any, Tokens]:
+        if "colbert_linear.pt" not in self._model.files:  # FlagEmbedding would make both layers at random
+            raise FileNotFoundError("there is no colbert_linear.pt")
+        model, tokens = self._made("BGEM3FlagModel", "AutoModel")
+        return model.model, tokens
 
     def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:  # noqa: ARG002
         from scipy.sparse import csr_matrix  # type: ignore[import-untyped,unused-ignore]
@@ -177,43 +136,23 @@ class Sparse(_Flag, TextEncoder):
 
 
 class Ranker(_Flag, PairRanker):
-    """FlagReranker; or FlagEmbedding's rerankers on language models, which make their own tokens."""
+    """FlagReranker; or FlagLLMReranker, which makes its own tokens."""
 
-    def _load(self) -> Any:
-        architecture = self._model.architecture
-        if architecture.endswith("ForSequenceClassification"):
-            self._check_weights("AutoModelForSequenceClassification")
-            flag = self._made("FlagReranker")
-            # It knows fp16 alone, and that on GPUs only.
-            self._network, tokenizer = (
-                flag.model.bfloat16() if self._weights == "bfloat16" else flag.model,
-                flag.tokenizer,
-            )
-            flag.tokenizer = self._handing = _HandOutPairs(Tokens(tokenizer))
-            return tokenizer
-        name = next((name for start, name in LAYERED.items() if architecture.startswith(start)), None)
-        if name is None:
-            self._check_weights("AutoModelForCausalLM")
-            return self._made("FlagLLMReranker").tokenizer
-        failure = f"FlagEmbedding's {name} does not load beside transformers {version_of('transformers')}"
-        with self._trying(failure, "Use another model, such as BAAI/bge-reranker-v2-m3, or transformers 4."):
-            return self._made(name, cutoff_layers=[CUTOFF]).tokenizer
+    def _load(self) -> tuple[Any, Tokens]:
+        self._prompted = self._model.architecture.endswith("ForCausalLM")
+        if self._prompted:
+            return self._made("FlagLLMReranker", "AutoModelForCausalLM", hands_out=False)
+        return self._made("FlagReranker", "AutoModelForSequenceClassification")
 
     def prepare(self, pairs: Any) -> Any:
         """Make tokens of pairs, or leave them texts, with what FlagEmbedding writes before a query and a passage."""
         return self._flag.get_detailed_inputs(pairs) if self._prompted else super().prepare(pairs)
 
-    @property
-    def _prompted(self) -> bool:
-        return not hasattr(self, "_handing")
-
     def _scores(self, prepared: Any, advance: Advance) -> AnyArray:
-        how: dict[str, Any] = {"max_length": self._length}
-        score = self._flag.compute_score_single_gpu
-        if self._prompted:
-            with self._computing():
-                scores = score(prepared, batch_size=self._batch_size, device=self._device, **how)
-            advance(len(prepared))
-        else:
-            scores = self._run(score, prepared, advance, **how)
+        score = partial(self._flag.compute_score_single_gpu, max_length=self._length)
+        if not self._prompted:
+            return np.array(self._run(score, [[row] for row in prepared], advance), dtype=np.float32)
+        with self._computing():
+            scores = score(prepared, batch_size=self._batch_size, device=self._device)
+        advance(len(prepared))
         return np.array(scores, dtype=np.float32)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from typing import Any
 
 from treceval_py.errors import RunnerError, visible
+from treceval_py.runs.record import version_of
 from treceval_py.version import pip_install
 
 INSTALL, INSTALL_RAY = pip_install("retrieve"), pip_install("ray")
@@ -16,14 +17,6 @@ INSTALL, INSTALL_RAY = pip_install("retrieve"), pip_install("ray")
 
 ENCODING = ("torch", "sentence_transformers", "transformers", "faiss")
 """Packages that encode texts and search their vectors."""
-
-VERSIONS = {
-    # 6.0 moved the modules that models are made of
-    "sentence-transformers": (">=6.0", (6, 0), None),
-    # what sentence-transformers 6 asks for. FlagEmbedding has a narrower range, but nothing here imports it
-    "transformers": (">=5.0,<6", (5, 0), (6, 0)),
-}
-"""Versions that can encode, of packages by their names in pip: the range, its beginning and what is beyond it."""
 
 TOKENIZER = re.compile(r"tokenizer\.json|vocab\.(txt|json)|(sentencepiece\.bpe|spiece|tokenizer)\.model")
 """Files that a tokenizer can be made from."""
@@ -33,7 +26,7 @@ CONFIGURATION = re.compile(r"(config|modules|config_sentence_transformers|senten
 
 DECIDING = re.compile(
     rf"{CONFIGURATION.pattern}|{TOKENIZER.pattern}|merges\.txt|\d+_\w+/(model\.safetensors|pytorch_model\.bin)"
-    r"|(tokenizer_config|special_tokens_map|added_tokens)\.json"
+    r"|(tokenizer_config|special_tokens_map|added_tokens|(pytorch_)?model\.(safetensors|bin)\.index)\.json"
 )
 """Files that, if they exist, decide the vectors, besides the weights."""
 
@@ -44,44 +37,48 @@ def check_packages(*packages: str) -> None:
     Raises
     ------
     RunnerError
-        One is not installed; or sentence-transformers is needed, and the versions of `VERSIONS` are not.
+        One is not installed; or sentence-transformers is needed, and is older than version 6.
     """
     for package in packages:
         if find_spec(package) is None:
             todo = INSTALL if package != "ray" else INSTALL_RAY
             name = "PyStemmer" if package == "Stemmer" else package
             raise RunnerError(f"this needs the package {name}, which is not installed", todo)
-    if "sentence_transformers" in packages:
-        _check_versions()
+    # Version 6.0 moved the modules that models are made of.
+    if "sentence_transformers" in packages and re.match(r"[0-5]\.", installed := version_of("sentence-transformers")):
+        raise RunnerError(f"encoding needs sentence-transformers>=6.0, and {installed} is installed", INSTALL)
 
 
-def _check_versions() -> None:
-    """Refuse versions with which no model can be loaded, as the installed packages state them; import none."""
-    for package, (wanted, least, beyond) in VERSIONS.items():
-        with suppress(PackageNotFoundError):  # a copy on the path that was not installed
-            installed = version(package)
-            if match := re.match(r"(\d+)(?:\.(\d+))?", installed):
-                number = int(match[1]), int(match[2] or 0)
-                if number < least or (beyond is not None and number >= beyond):
-                    mismatch = f"encoding needs {package}{wanted}, and {installed} is installed"
-                    raise RunnerError(mismatch, INSTALL)
+def import_flag_embedding() -> Any:
+    """Import FlagEmbedding.
+
+    Raises
+    ------
+    RunnerError
+        It is not installed, or cannot be imported beside the version of transformers that is.
+    """
+    try:
+        import FlagEmbedding  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except Exception as error:  # noqa: BLE001 - it imports most of transformers, which changes
+        versions = f"FlagEmbedding ({version_of('FlagEmbedding')}) and transformers ({version_of('transformers')})"
+        todo = f"Give --engine sentence-transformers, or install versions that fit: {INSTALL}"
+        raise RunnerError(f"{versions} cannot be imported together: {first_line(error)}", todo) from None
+    return FlagEmbedding
 
 
 def weight_files(names: Sequence[str]) -> list[str]:
     """Return those files of a folder that transformers takes the weights from: safetensors before torch's own."""
-    for pattern in (r"model(-\d+-of-\d+)?\.safetensors", r"pytorch_model(-\d+-of-\d+)?\.bin"):
-        weights = sorted(name for name in names if re.fullmatch(pattern, name))
-        single = [name for name in weights if "-of-" not in name]
-        if weights:
-            return single or weights
+    for stem, ending in (("model", "safetensors"), ("pytorch_model", "bin")):
+        if f"{stem}.{ending}" in names:
+            return [f"{stem}.{ending}"]
+        if parts := [name for name in names if re.fullmatch(rf"{stem}-\d+-of-\d+\.{ending}", name)]:
+            return sorted(parts)
     return []
 
 
 def deciding(names: Sequence[str], lexical: bool) -> list[str]:
     """Return those files of a model that decide its vectors, or the weights of its words (``lexical``)."""
-    weights = weight_files(names)
-    indexes = [f"{re.sub(r'-[0-9]+-of-[0-9]+', '', weight)}.index.json" for weight in weights if "-of-" in weight]
-    wanted = {*weights, *indexes, *(["sparse_linear.pt", "colbert_linear.pt"] if lexical else [])}
+    wanted = {*weight_files(names), *(["sparse_linear.pt", "colbert_linear.pt"] if lexical else [])}
     return sorted(name for name in names if name in wanted or DECIDING.fullmatch(name))
 
 
@@ -94,18 +91,17 @@ def from_hub(name: str, revision: str | None, *, weights: bool) -> tuple[str, in
     import huggingface_hub as hub  # type: ignore[import-untyped,import-not-found,unused-ignore]
     from huggingface_hub import errors
 
-    asked = "" if revision is None else f" of revision {revision}"
     try:
         info = hub.HfApi().model_info(name, revision=revision, files_metadata=True, timeout=20)
-    except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError):
-        unknown, todo = f"the hub has no such model{asked}", "Check the name; a model's folder can be given instead."
-        raise RunnerError(unknown, todo, file=name) from None
+    except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
+        unknown = "model" if isinstance(error, errors.RepositoryNotFoundError) else f"revision {revision}"
+        raise RunnerError(f"the hub has no such {unknown}", "Check the name, or give a folder.", file=name) from None
     except Exception as error:  # noqa: BLE001 - offline by choice, no connection, a proxy: each has its own exception
         with suppress(Exception):  # whatever it is, the model is not there
             return str(hub.snapshot_download(name, revision=revision, local_files_only=True)), 0
         why = "HF_HUB_OFFLINE is set" if isinstance(error, errors.OfflineModeIsEnabled) else first_line(error)
-        unreachable = f"there is no such folder, the hub cannot be reached ({why}), and its cache has no copy{asked}"
-        raise RunnerError(unreachable, "A folder with the model can be given instead.", file=name) from None
+        unreachable = f"there is no such folder, nor a copy in the hub's cache, and the hub cannot be reached ({why})"
+        raise RunnerError(unreachable, "Check the name, or give a folder.", file=name) from None
     sizes = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or []}
     files = [file for file in deciding(list(sizes), lexical=True) if weights or CONFIGURATION.fullmatch(file)]
     try:

@@ -1,7 +1,7 @@
 """Faiss indexes: checked before hours are spent, built a block at a time, saved whole or not at all, searched.
 
-Any factory string of Faiss can be used. What cannot work is refused before anything is encoded: Faiss itself refuses
-what it cannot make; what it makes and then cannot build, or what kills the process, is refused here.
+Any factory string of Faiss can be used. Faiss itself refuses what it cannot make, or later what it cannot train; what
+would kill the process, or silently find next to nothing, is refused here.
 
 For lists of a thousand documents exact search is the sound default: indexes that look at a part of the vectors miss
 many of them unless their parameters make them search a large part.
@@ -23,16 +23,17 @@ from treceval_py.errors import RunnerError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.target import written_whole
 from treceval_py.retrieval import exact
-from treceval_py.retrieval.vectors import ArrayVectors, Vectors
+from treceval_py.retrieval.vectors import StreamedVectors, block_rows
 
 ADVISED = 39
-"""Training vectors for each centroid that Faiss advises."""
-
-OPQ_CENTROIDS = 256
-"""Centroids with which Faiss trains a rotation for product quantisation."""
+"""Training vectors for each list that Faiss advises."""
 
 SAMPLE_LEAST = 10_000
-"""Training vectors for parts without centroids."""
+"""Least number of training vectors: Faiss advises 39 for each of the 256 values of a byte of a code."""
+
+UNUSABLE = re.compile(r"(HNSW0*[01]|(IVF|PCAW?R?|OPQ\d+_)0+)(?!\d)|\w+=(?![1-9]\d{0,8}(,|$))[^,]*")
+"""What kills the process or finds next to nothing: fewer than 2 links, no lists, no dimensions, and parameters that are
+not whole numbers from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class IndexSettings:
 
 
 def check(settings: IndexSettings, dimensions: int, count: int) -> int | None:
-    """Check everything of an index that can be refused without building it.
+    """Check what can be refused of an index without building it.
 
     Parameters
     ----------
@@ -82,25 +83,29 @@ def check(settings: IndexSettings, dimensions: int, count: int) -> int | None:
     Raises
     ------
     RunnerError
-        Faiss cannot make such an index for these dimensions and this similarity, has no such search parameters, or
-        there are too few vectors to train it. Or Faiss is not installed.
+        Faiss cannot make such an index for these dimensions and this similarity, or has no such search parameters. Or
+        Faiss is not installed.
     """
-    index, least, size = _made(settings, dimensions)
-    _set_parameters(index, settings)
-    if count < least:
-        too_few = f"index {settings.factory!r} needs at least {least} vectors to train it, there are {count}"
-        raise RunnerError(too_few, "Use fewer centroids, or search without an index.")
-    return None if size is None else round(count * size + 4 * dimensions * least)
+    faiss, index = exact.load_faiss(), _made(settings, dimensions)
+    with _refusals(settings):
+        faiss.ParameterSpace().set_index_parameters(index, settings.parameters)
+    part, vector = faiss.downcast_index(index), 8 * bool(_lists(index))  # the id in a list
+    with contextlib.suppress(RuntimeError):
+        if isinstance(part, faiss.IndexHNSW):  # with the links of a vector, and somewhat more for those that have more
+            part, vector = part.storage, 4 * part.hnsw.nb_neighbors(0) + 16
+        return int(count * (part.sa_code_size() + vector) + 4 * dimensions * _lists(index))
+    return None
 
 
-def build(settings: IndexSettings, vectors: Vectors, path: str, reporter: Reporter = SILENT) -> str:
+@exact.fast_batches()
+def build(settings: IndexSettings, vectors: StreamedVectors, path: str, reporter: Reporter = SILENT) -> str:
     """Train an index, add all vectors, and write it whole or not at all.
 
     Parameters
     ----------
     settings : IndexSettings
         What to build.
-    vectors : Vectors
+    vectors : StreamedVectors
         The D vectors; a block at a time is in memory beside the index.
     path : str
         The file. Its name is taken when all of it is on the disk.
@@ -115,7 +120,7 @@ def build(settings: IndexSettings, vectors: Vectors, path: str, reporter: Report
     Raises
     ------
     RunnerError
-        As of `check` and `exact.search`, or Faiss refuses the vectors.
+        As of `check` and `exact.search`, or Faiss refuses the vectors, which may be too few.
     OutputError
         The file cannot be written.
 
@@ -125,20 +130,18 @@ def build(settings: IndexSettings, vectors: Vectors, path: str, reporter: Report
     was measured with Faiss 1.15.1 for flat, IVF, PQ, SQ and HNSW indexes with 1, 2, 4 and 8 threads. For the cosine,
     vectors are normalised here and not by the index.
     """
-    check(settings, vectors.dimensions, vectors.count)
-    index, least, _ = _made(settings, vectors.dimensions)
-    rows = min(ADVISED * least if least > 1 else SAMPLE_LEAST, vectors.count)
-    with _refusals(settings), exact.fast_batches():
+    faiss, index = exact.load_faiss(), _made(settings, vectors.dimensions)
+    with _refusals(settings):
         if not index.is_trained:
             reporter.begin("train the index", vectors.count, "passages")
-            index.train(_sample(vectors, settings.similarity, rows, reporter.advance))
+            step = max(vectors.count // max(ADVISED * _lists(index), SAMPLE_LEAST), 1)
+            blocks = _blocks(vectors, settings, reporter.advance)
+            index.train(np.concatenate([block[-first % step :: step].copy() for first, block in blocks]))
             reporter.end()
         reporter.begin("build the index", vectors.count, "passages")
-        for _, block, _ in exact.prepared_blocks(vectors, settings.similarity):
+        for _, block in _blocks(vectors, settings, reporter.advance):
             index.add(block)
-            reporter.advance(len(block))
         reporter.end()
-    faiss = exact.load_faiss()
     with written_whole(path) as stream:
         faiss.write_index(index, faiss.PyCallbackIOWriter(stream.write))
     return digest_of_file(path)
@@ -157,26 +160,21 @@ class Index:
     Raises
     ------
     RunnerError
-        The file is missing, is cut short or holds something else; the index has no such parameter; or Faiss is not
-        installed.
+        The file is missing or is cut short, the index has no such parameter, or Faiss is not installed.
     """
 
     def __init__(self, path: str, settings: IndexSettings) -> None:
         faiss = exact.load_faiss()
-        try:
+        self._settings = settings
+        with _refusals(settings):
             self.faiss_index = faiss.read_index(path)
-        except (RuntimeError, MemoryError):
-            damage = "this is not an index of Faiss, or it is cut short"
-            raise RunnerError(damage, "Remove it to build it again.", file=path) from None
-        _set_parameters(self.faiss_index, settings)
-        self._similarity = settings.similarity
-        part = faiss.downcast_index(self.faiss_index)
-        self._flat = part if type(part) in (faiss.IndexFlat, faiss.IndexFlatIP, faiss.IndexFlatL2) else None
+            faiss.ParameterSpace().set_index_parameters(self.faiss_index, settings.parameters)
         self._on_gpus: Any = None
-        if self._flat is None and exact.has_gpus(faiss):
+        if exact.has_gpus(faiss):
             with contextlib.suppress(RuntimeError):  # not every index can be there
                 self._on_gpus = faiss.index_cpu_to_all_gpus(self.faiss_index)
 
+    @exact.fast_batches()
     def search(self, queries: FloatArray32, k: int) -> exact.Found:
         """Find the k best vectors for each query.
 
@@ -190,86 +188,51 @@ class Index:
         Returns
         -------
         exact.Found
-            Best first, equal scores by ascending position; -1 and ``-inf`` where the index found no more. A flat index
-            finds to the bit what `exact.search` finds. With others the last digits of scores, and which of the vectors
-            that are about as good as the last one is found, may depend on the other queries and on the number of
-            threads. Distances that are estimated may be a little below zero.
+            Best first, equal scores by ascending position; -1 and ``-inf`` where the index found no more. The last
+            digits of scores, and which of the vectors that are about as good as the last one is found, may depend on
+            the other queries and on the number of threads. Distances that are estimated may be a little below zero.
 
         Raises
         ------
         RunnerError
             As of `exact.search`.
         """
-        faiss, flat, l2 = exact.load_faiss(), self._flat, self._similarity == "l2"
-        queries = exact.prepared_queries(queries, self.faiss_index.d, k, self._similarity)
-        if flat is not None and flat.ntotal:
-            rows = faiss.rev_swig_ptr(flat.get_xb(), flat.ntotal * flat.d).reshape(flat.ntotal, flat.d)
-            return exact.search(ArrayVectors(rows), queries, k, "l2" if l2 else "inner-product")
+        queries, _ = exact.prepared(queries, self._settings.similarity, "query")
         index = self._on_gpus if self._on_gpus is not None and k <= exact.GPU_MOST else self.faiss_index
-        with exact.fast_batches():
+        with _refusals(self._settings):
             scores, positions = index.search(queries, k)
-        scores = np.where(positions < 0, np.float32(-np.inf), -scores if l2 else scores)
-        return exact.best_first(scores, positions, k)
+        scores = np.where(positions < 0, np.float32(-np.inf), -scores if self._settings.similarity == "l2" else scores)
+        return exact.hits_of(np.sort(exact.keys_of(scores, positions)))
 
 
-def _made(settings: IndexSettings, dimensions: int) -> tuple[Any, int, float | None]:
-    """Return an empty index, the least number of vectors that train it, and about the bytes of a vector if known."""
-    exact.check_similarity(settings.similarity)
-    faiss = exact.load_faiss()
-    metric = faiss.METRIC_L2 if settings.similarity == "l2" else faiss.METRIC_INNER_PRODUCT
+def _made(settings: IndexSettings, dimensions: int) -> Any:
+    """Return an empty index."""
+    faiss, metric = exact.load_faiss(), exact.metric_of(settings.similarity)
     with _refusals(settings):
+        if wrong := UNUSABLE.search(settings.index):
+            raise RuntimeError(f"{wrong[0]!r} is too small, or not a whole number")
         index = faiss.index_factory(dimensions, settings.factory, metric)
         if index.metric_type != metric:  # HNSW over PQ, for instance, and Faiss does not say so
             raise RuntimeError(f"it does not support the similarity {settings.similarity}")
-        return index, *_needs(faiss, index)
+    return index
 
 
-def _needs(faiss: Any, index: Any) -> tuple[int, float | None]:
-    """Return the least number of training vectors, and about the bytes of a vector if they are known.
-
-    Refuse what Faiss makes, and then fails on after hours, kills the process with, or never ends.
-    """
-    part = faiss.downcast_index(index)
-    least, size = 1, getattr(part, "code_size", None)
-    if isinstance(part, faiss.IndexPreTransform):
-        least, size = _needs(faiss, part.index)
-        least = max(least, *(_least_for(faiss, part.chain.at(number)) for number in range(part.chain.size())))
-    elif isinstance(part, faiss.IndexRefine):
-        least, size = _needs(faiss, part.base_index)[0], None
-    elif isinstance(part, faiss.IndexIDMap | faiss.IndexNSG):
-        raise RuntimeError("a collection cannot be added to it in several parts")
-    elif isinstance(part, faiss.IndexHNSW):
-        least, size = _needs(faiss, part.storage)
-        ends = part.hnsw.cum_nneighbor_per_level  # the lowest level has twice as many
-        if (links := ends.at(1) // 2 if ends.size() > 1 else 0) < 2:
-            raise RuntimeError("HNSW needs 2 links or more")
-        # Somewhat more above that level, the level and where its links begin.
-        size = None if size is None else size + 8 * links + 4 * links / (links - 1) + 12
-    elif isinstance(part, faiss.IndexIVF):
-        if not part.nlist:
-            raise RuntimeError("IVF needs 1 list or more")
-        alone = part.quantizer_trains_alone == "\x01"  # the lists of IMI are pairs of its centroids
-        least = max(1 if alone else part.nlist, _needs(faiss, part.quantizer)[0])
-        size = part.code_size + 8  # and its id
-        part.cp.min_points_per_centroid = 1  # or Faiss warns of few vectors
-    if hasattr(part, "pq"):
-        least = max(least, part.pq.ksub)
-        part.pq.cp.min_points_per_centroid = 1  # or it warns for each of its parts
-    return least, size
+def _lists(index: Any) -> int:
+    """Return the number of lists of an index; 0 if it has none. Faiss would print warnings of few vectors for them."""
+    part = exact.load_faiss().try_extract_index_ivf(index)
+    if part is None:
+        return 0
+    part.cp.min_points_per_centroid = 1
+    return int(part.nlist)
 
 
-def _least_for(faiss: Any, transform: Any) -> int:
-    """Return the least number of training vectors of what changes the dimensions; refuse what cannot be trained."""
-    part = faiss.downcast_VectorTransform(transform)
-    if isinstance(part, faiss.PCAMatrix):
-        if not 1 <= part.d_out <= part.d_in:
-            raise RuntimeError(f"PCA makes 1 to {part.d_in} dimensions of {part.d_in}")
-        return int(part.d_out)
-    if isinstance(part, faiss.OPQMatrix):
-        if not (part.M and part.d_out and part.d_out % part.M == 0):
-            raise RuntimeError(f"OPQ cannot make {part.M} equal parts of {part.d_out} dimensions")
-        return OPQ_CENTROIDS
-    return 1
+def _blocks(
+    vectors: StreamedVectors, settings: IndexSettings, advance: Callable[[int], None]
+) -> Iterator[tuple[int, FloatArray32]]:
+    """Yield vectors as they are added, with the position of the first of a block."""
+    for first, block in vectors.blocks(block_rows(vectors.dimensions)):
+        yield first, exact.prepared(block, settings.similarity, "vector", first)[0]
+        advance(len(block))
 
 
 @contextlib.contextmanager
@@ -282,23 +245,3 @@ def _refusals(settings: IndexSettings) -> Iterator[None]:
         reason = re.sub(where, "", " ".join(str(error).split())).rstrip(". ") or type(error).__name__
         todo = "Choose another one, such as SQ8, HNSW32:efSearch=256 or IVF4096,SQ8:nprobe=64."
         raise RunnerError(f"Faiss cannot make index {settings.index!r}: {reason}", todo) from None
-
-
-def _sample(vectors: Vectors, similarity: str, rows: int, advance: Callable[[int], None]) -> FloatArray32:
-    """Return vectors (rows, E) that are spaced evenly over all."""
-    chosen = np.arange(rows) * vectors.count // rows
-    sample = np.empty((rows, vectors.dimensions), dtype=np.float32)
-    for first, block, _ in exact.prepared_blocks(vectors, similarity):
-        start, stop = np.searchsorted(chosen, (first, first + len(block)))
-        sample[start:stop] = block[chosen[start:stop] - first]
-        advance(len(block))
-    return sample
-
-
-def _set_parameters(index: Any, settings: IndexSettings) -> None:
-    """Set how an index searches."""
-    if not re.fullmatch(r"(\w+=[1-9][0-9]{0,8}(,|$))*", settings.parameters):
-        misuse = f"{settings.parameters!r} are not parameters of an index, which are whole numbers from 1"
-        raise RunnerError(misuse, "Write them as IVF4096,SQ8:nprobe=64, for example.")
-    with _refusals(settings):
-        exact.load_faiss().ParameterSpace().set_index_parameters(index, settings.parameters)

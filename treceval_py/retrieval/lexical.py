@@ -15,19 +15,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from treceval_py._types import AnyArray, FloatArray, IntArray
+from treceval_py._types import AnyArray, IntArray
 from treceval_py.corpora.texts import Pair
 from treceval_py.errors import RunnerError
+from treceval_py.retrieval.exact import SparseBest, hits_of
 from treceval_py.retrieval.hub import check_packages
 from treceval_py.retrieval.pool import Advance
-from treceval_py.retrieval.products import Best
 from treceval_py.runs.writing import SearchResults
 
 Words: TypeAlias = "Callable[[str], Collection[str]]"
 """Returns the words of a text."""
-
-GROUP = 256
-"""Queries returned at a time."""
 
 PORTION = 1 << 15
 """Passages read and searched at a time."""
@@ -80,7 +77,7 @@ BM25 = {preset.name: preset for preset in (Bm25(), Bm25("bm25-anserini", k1=0.9,
 
 
 def about_bm25(settings: Bm25) -> dict[str, Any]:
-    """Return the record of a ranking by BM25: the settings, and the rules for words and lengths.
+    """Return the record of a ranking by BM25.
 
     Parameters
     ----------
@@ -92,11 +89,7 @@ def about_bm25(settings: Bm25) -> dict[str, Any]:
     dict
         Plain JSON.
     """
-    words, stemmer, lengths = "two or more letters, digits or underscores, lower case", None, "exact"
-    if settings.lucene:
-        words, stemmer, lengths = "UAX 29, lower case, without the possessive 's", "porter", "as in one byte"
-    rules = {"words": words, "stopwords": "en", "stemmer": stemmer, "lengths": lengths}
-    return {"kind": "bm25", **settings._asdict(), **rules}
+    return {"kind": "bm25", **settings._asdict()}
 
 
 def rank_bm25(
@@ -144,12 +137,11 @@ def rank_bm25(
         index.append(table)
         lengths.append(sizes)
     _put_scores(index, lengths, settings)
-    for start in range(0, len(queries), GROUP):
-        # Words are in the order of the query, repeated ones repeated: so their scores are added.
-        best = Best(asked[start : start + GROUP], k)
-        for number, columns in enumerate(index):
-            best.look(columns, number * PORTION)
-        yield SearchResults([qid for qid, _ in queries[start : start + GROUP]], best.positions, best.scores)
+    # Words are in the order of the query, repeated ones repeated: so their scores are added.
+    best = SparseBest(asked, k)
+    for number, columns in enumerate(index):
+        best.add(number * PORTION, columns)
+    yield _ranked(queries, best)
 
 
 def _put_scores(index: list[Any], lengths: Sequence[IntArray], settings: Bm25) -> None:
@@ -238,8 +230,9 @@ def rank_jaccard(
     """Rank passages by `similarity.jaccard`: the share of words in common with the query, of all words of either.
 
     Words are separated by white space and compared as written; repetitions do not matter. The corpus is
-    read once, and memory does not grow with it: 16 bytes for each of the k best of each query. A passage of 60 words
-    takes some 10 microseconds, and 0.1 more for each query with which it has a word in common.
+    read once, and memory does not grow with it: 8 bytes for each of the k best of each query. A passage of 60 words
+    takes some 10 microseconds, and 0.1 more for each query with which it has a word in common. Different shares have
+    different scores while the words of the query times those of the passage are fewer than eight millions.
 
     Parameters
     ----------
@@ -255,24 +248,26 @@ def rank_jaccard(
     Returns
     -------
     iterator of SearchResults
-        Groups of queries in their order, with float64 scores above 0 and up to 1, best first.
+        Groups of queries in their order, with float32 scores above 0 and up to 1, best first.
     """
 
     def words(text: str) -> set[str]:
         return set(text.split())
 
     asked, asked_sizes, numbers = _asked(words(text) for _, text in queries)
-    best = Best(asked, k, np.float64)
+    best = SparseBest(asked, k)
     for number, (table, sizes) in enumerate(_tables(corpus, words, numbers, advance)):
 
-        def share(common: AnyArray, rows: IntArray, places: IntArray, sizes: IntArray = sizes) -> FloatArray:
-            shares: FloatArray = common / (asked_sizes[rows] + sizes[places] - common)
-            return shares
+        def share(common: AnyArray, rows: IntArray, places: IntArray, sizes: IntArray = sizes) -> Any:
+            return (common / (asked_sizes[rows] + sizes[places] - common)).astype(np.float32)
 
-        best.look(table.T.tocsr(), number * PORTION, share)
-    for start in range(0, len(queries), GROUP):
-        some = slice(start, start + GROUP)
-        yield SearchResults([qid for qid, _ in queries[some]], best.positions[some], best.scores[some])
+        best.add(number * PORTION, table.T.tocsr(), share)
+    yield _ranked(queries, best)
+
+
+def _ranked(queries: Sequence[Pair], best: SparseBest) -> SearchResults:
+    hits = hits_of(best.keys)
+    return SearchResults([qid for qid, _ in queries], hits.positions, hits.scores)
 
 
 def _asked(queries: Iterable[Collection[str]]) -> tuple[Any, IntArray, dict[str, int]]:

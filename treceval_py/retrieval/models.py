@@ -11,7 +11,8 @@ import json
 import os
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -60,16 +61,10 @@ INNER_PRODUCT = re.compile(r"contriever|.*-dot(?![a-z])|.*tas-b(?![a-z])")
 
 KINDS: dict[Kind, tuple[str, str]] = {
     "dense": ("a model of one vector for each text", "to treceval retrieve as --model, with --retriever dense"),
-    "sparse": (
-        "a sparse model, which weighs the words of each text",
-        "to treceval retrieve as --model, with --retriever sparse",
-    ),
+    "sparse": ("a sparse model, which weighs words", "to treceval retrieve as --model, with --retriever sparse"),
     "reranker": ("a reranker, which scores a query with a passage", "as --rerank, or to treceval rerank"),
 }
 """Kinds of models in messages, and the option that takes each."""
-
-AGAIN = "Copy the model again."
-"""What to do about a damaged file."""
 
 ON_HUB = re.compile(r"([A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)(?:@([\w./-]+))?")
 """Names that models can have on the hub, and a revision."""
@@ -83,10 +78,6 @@ class Settings(NamedTuple):
 
     Attributes
     ----------
-    model : str
-        The name on the hub, or the folder, as it was given.
-    revision : str or None
-        The commit of a hub model.
     pooling : str
         ``cls``, ``mean``, ``lasttoken``, or what the model's own files say; ``""`` for models other than dense ones.
     normalise : bool
@@ -97,25 +88,17 @@ class Settings(NamedTuple):
         What is written before each text; ``""`` is nothing.
     max_length : int
         Tokens of a text that count, those of the instruction and the tokenizer's own included.
-    kind : {"dense", "sparse", "reranker"}
-        What the model is used as.
-    query_suffix : str
-        What is written after each query, also after one that was cut.
     sources : dict of str to str
         Where each of them comes from: a file of the model, its model card, ``FlagEmbedding``, ``asked for``,
         ``default``.
     """
 
-    model: str
-    revision: str | None
     pooling: str
     normalise: bool
     precision: str
     query_instruction: str
     passage_instruction: str
     max_length: int
-    kind: Kind = "dense"
-    query_suffix: str = ""
     sources: dict[str, str] = {}  # noqa: RUF012 - of a NamedTuple, and never changed
 
     def instruction(self, side: Side) -> str:
@@ -163,6 +146,10 @@ class Model(NamedTuple):
         What it says is written before texts, by name; ``""`` names the one for all other texts.
     architecture : str
         The class that was saved, such as ``BertModel``.
+    saved_as : str or None
+        The class of sentence-transformers that was saved, such as ``CrossEncoder``.
+    labels : int
+        How many scores a pair gets, if it is a cross-encoder.
     own_code : str
         The architecture by which a model is computed that brings code of its own, which is not run; ``""`` for others.
     bytes : int
@@ -188,6 +175,8 @@ class Model(NamedTuple):
     similarity: str | None
     prompts: dict[str, str]
     architecture: str
+    saved_as: str | None
+    labels: int
     own_code: str
     bytes: int
     host: str
@@ -221,11 +210,8 @@ def find_model(name: str | os.PathLike[str], *, wanted: Kind = "dense", weights:
     name = os.fspath(name)
     if os.path.isdir(name):
         return _look(name, os.path.abspath(name), None, wanted, None)
-    if os.path.isdir(folder := name.rpartition("@")[0]):
-        raise RunnerError("a folder has no revisions", "Leave the revision out.", file=folder)
     # It cannot be a name on the hub, or a folder above it is there.
-    there = os.path.exists(name) or os.path.isdir(os.path.dirname(name))
-    if there or not (parts := ON_HUB.fullmatch(name)):
+    if not (parts := ON_HUB.fullmatch(name)) or os.path.exists(name) or os.path.isdir(os.path.dirname(name)):
         todo = "Give a model's folder, or its name on the hub."
         raise RunnerError("there is no such folder", todo, file=name or None)
     folder, size = from_hub(parts[1], parts[2], weights=weights)
@@ -250,8 +236,7 @@ def model_here(model: Model) -> Model:
     RunnerError
         It is not there, or is another.
     """
-    here = platform.node()
-    if here == model.host:
+    if (here := platform.node()) == model.host:
         return model
     try:
         name = model.folder if model.revision is None else f"{model.name}@{model.revision}"
@@ -298,10 +283,11 @@ def settings_for(
     RunnerError
         A value is unknown or out of range, contradicts the model, or is needed and was not given.
     """
-    dense = model.kind == "dense"
-    known = _known(model) if dense and (pooling or model.pooling) in (None, "lasttoken") else None
+    known, form = None, None
+    if model.kind == "dense" and (pooling or model.pooling) in (None, "lasttoken"):
+        known, form = _known(model)
     chosen: dict[str, tuple[Any, str]] = {"pooling": ("", DEFAULT), "normalise": (False, DEFAULT)}
-    if dense:
+    if model.kind == "dense":
         chosen["pooling"] = _pooling_for(model, pooling, known)
         chosen["normalise"] = _first(
             (True if "Normalize" in model.layers else None, "modules.json"),
@@ -310,24 +296,20 @@ def settings_for(
             (True, DEFAULT),
         )
     cards = (texts for title in model.titles for name, texts in INSTRUCTIONS.items() if re.match(name, title))
-    of_card = next(cards, (None, None))
-    by_form = None
-    if known is not None and known.query_instruction_format != "{}{}":
-        task = f"{TASK}." if known.query_instruction_format.startswith("<instruct>") else TASK  # as BGE's cards have it
-        by_form = known.query_instruction_format.format(task, "")
-    for side, key, asked, text in (
-        ("queries", "query_instruction", instruction, of_card[0]), ("passages", "passage_instruction", None, of_card[1])
-    ):  # fmt: skip
-        prompts = ((model.prompts.get(name), OWN) for name in (*PROMPTS[side], ""))  # type: ignore[index]
-        form = (by_form if side == "queries" else None, "FlagEmbedding")
-        chosen[key] = _first((asked, ASKED), *prompts, (text, CARD), form, ("", DEFAULT))
+    query, passage = next(cards, (None, None))
+
+    def prompts(side: Side) -> Iterator[tuple[Any, str]]:
+        return ((model.prompts.get(name), OWN) for name in (*PROMPTS[side], ""))
+
+    by_table = form, "FlagEmbedding"
+    chosen["query_instruction"] = _first(
+        (instruction, ASKED), *prompts("queries"), (query, CARD), by_table, ("", DEFAULT)
+    )
+    chosen["passage_instruction"] = _first(*prompts("passages"), (passage, CARD), ("", DEFAULT))
     chosen["max_length"] = _length_for(model, max_length)
-    return Settings(
-        model.name, model.revision, precision=precision, kind=model.kind,
-        query_suffix="\n<response>" if known is not None and known.model_class.__name__ == "ICLLLMEmbedder" else "",
-        sources={name: source for name, (_, source) in chosen.items()},
-        **{name: value for name, (value, _) in chosen.items()},
-    )  # fmt: skip
+    sources = {name: source for name, (_, source) in chosen.items()}
+    values = {name: value for name, (value, _) in chosen.items()}
+    return Settings(precision=precision, sources=sources, **values)
 
 
 def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
@@ -352,13 +334,10 @@ def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
     """
     # A folder may be called in several ways, from several places: its last name is all that means something.
     name = model.name if model.revision is not None else os.path.basename(os.path.realpath(model.folder))
-    suffix = settings.query_suffix if side == "queries" else ""
+    decides = {key: getattr(settings, key) for key in ("pooling", "normalise", "precision", "max_length")}
     return {
         "model": {"name": name, "revision": model.revision, "files": dict(model.files)},
-        "kind": settings.kind, "pooling": settings.pooling, "normalise": settings.normalise,
-        "precision": settings.precision, "dimensions": model.dimensions,
-        "instruction": settings.instruction(side) + (f"{{}}{suffix}" if suffix else ""),
-        "max_length": settings.max_length,
+        "kind": model.kind, "dimensions": model.dimensions, "instruction": settings.instruction(side), **decides,
     }  # fmt: skip
 
 
@@ -367,28 +346,29 @@ def _first(*options: tuple[Any, str]) -> tuple[Any, str]:
     return next(option for option in options if option[0] is not None)
 
 
-def _known(model: Model) -> Any:
-    """Return what FlagEmbedding's own table says of a model; None if nothing, or if it cannot be asked."""
-    try:
+def _known(model: Model) -> tuple[str | None, str | None]:
+    """Return what FlagEmbedding's own table says of a model: its pooling, and what is before a query."""
+    with suppress(Exception):  # it is not installed, or broken beside this transformers, or has no such model
         from FlagEmbedding.inference.embedder.model_mapping import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
             AUTO_EMBEDDER_MAPPING,
         )
-    except Exception:  # noqa: BLE001 - not installed, or broken beside another version of transformers
-        return None
-    table = {name.lower(): config for name, config in AUTO_EMBEDDER_MAPPING.items()}
-    return next((table[title] for title in model.titles if title in table), None)
+
+        table = {name.lower(): config for name, config in AUTO_EMBEDDER_MAPPING.items()}
+        known = next(table[title] for title in model.titles if title in table)
+        form = known.query_instruction_format
+        task = f"{TASK}." if form.startswith("<instruct>") else TASK  # as BGE's cards have it
+        return known.pooling_method.value.replace("_", ""), None if form == "{}{}" else form.format(task, "")
+    return None, None
 
 
-def _pooling_for(model: Model, asked: str | None, known: Any) -> tuple[str, str]:
+def _pooling_for(model: Model, asked: str | None, known: str | None) -> tuple[str, str]:
     own = model.pooling
-    if asked is not None and asked not in POOLINGS:
+    if asked not in (None, *POOLINGS):
         raise RunnerError(f"pooling {asked!r} is unknown", f"Give one of {', '.join(POOLINGS)}.", file=model.name)
-    if asked is not None and own is not None and asked != own:
+    if None not in (asked, own) and asked != own:
         conflict = f"the model pools by {own} (1_Pooling/config.json), and --pooling {asked} is asked for"
-        todo = "Leave the option out, or give a copy of the model's folder without 1_Pooling and modules.json."
-        raise RunnerError(conflict, todo, file=model.name)
-    by_table = None if known is None else known.pooling_method.value.replace("_", "")
-    chosen = _first((own, "1_Pooling/config.json"), (asked, ASKED), (by_table, "FlagEmbedding"), ("", DEFAULT))
+        raise RunnerError(conflict, "Leave the option out.", file=model.name)
+    chosen = _first((own, "1_Pooling/config.json"), (asked, ASKED), (known, "FlagEmbedding"), ("", DEFAULT))
     if not chosen[0]:
         unknown = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
         raise RunnerError(unknown, "Its authors' description does; the wrong one ranks badly.", file=model.name)
@@ -397,10 +377,8 @@ def _pooling_for(model: Model, asked: str | None, known: Any) -> tuple[str, str]
 
 def _length_for(model: Model, asked: int | None) -> tuple[int, str]:
     if asked is None:
-        longest = min(model.max_length or LONGEST, model.positions)
-        if longest >= LONGEST:
-            return LONGEST, DEFAULT
-        return longest, "sentence_bert_config.json" if longest == model.max_length else "config.json"
+        made_for = (model.max_length or LONGEST, "sentence_bert_config.json")
+        return min((LONGEST, DEFAULT), made_for, (model.positions, "config.json"), key=lambda length: length[0])
     if not SHORTEST <= asked <= model.positions:
         too_long = f"the model cannot encode texts of {asked} tokens"
         raise RunnerError(too_long, f"Give --max-length {SHORTEST} to {model.positions}.", file=model.name)
@@ -423,15 +401,12 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
     if lacking and size is None:
         missing = f"the model has no {' and no '.join(lacking)}"
         raise RunnerError(missing, "Copy what is missing into its folder.", file=name)
-    if "adapter_config.json" in files:
-        unsupported = "the folder has an adapter, and the weights below it are in another folder"
-        raise RunnerError(unsupported, "Merge both (peft's merge_and_unload) and save the model.", file=name)
     try:
         model = _described(name, folder, revision, wanted, files)
-    except RunnerError:
-        raise
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        raise RunnerError("a configuration file has a value of the wrong type", AGAIN, file=name) from None
+    except (AttributeError, IndexError, KeyError, OSError, TypeError, ValueError):
+        unreadable = "config.json or another configuration file cannot be read, or has a value of the wrong type"
+        raise RunnerError(unreadable, "Copy the model again.", file=name) from None
+    _check_kind(model)
     if lacking:
         return model._replace(bytes=size or 0)
     return model._replace(
@@ -441,93 +416,81 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
 
 
 def _described(name: str, folder: str, revision: str | None, wanted: Kind, files: Sequence[str]) -> Model:
-    """Return a model from its configuration, without its weights; refuse a model of another kind."""
-    config = _json(folder, "config.json")
+    """Return a model from its configuration, without its weights."""
+
+    def read(file: str) -> Any:
+        return json.loads(Path(folder, file).read_bytes()) if file in files else {}
+
+    config, own = read("config.json"), read(OWN)
     # The packages of layers changed between versions of sentence-transformers: the last part of a type counts.
-    layers = [(layer["type"].rpartition(".")[2], layer["path"]) for layer in _json(folder, "modules.json", list)]
-    own = _json(folder, OWN)
-    pooling = _json(folder, f"{dict(layers).get('Pooling', '1_Pooling')}/config.json")
+    layers = {layer["type"].rpartition(".")[2]: layer["path"] for layer in read("modules.json")}
+    pooling = read(f"{layers.get('Pooling', '1_Pooling')}/config.json")
     modes, hidden = _pooling_modes(pooling), _number(config, "hidden_size", "dim", "d_model", "n_embd")
-    if hidden is None:
-        missing = "config.json does not say how long the vectors are (hidden_size)"
-        raise RunnerError(missing, "Use an encoder model.", file=name)
-    dimensions = hidden * max(1, len(modes))
-    for layer, path in layers:
-        if layer == "Dense":
-            dimensions = int(_json(folder, f"{path}/config.json").get("out_features", dimensions))
-    longest = _json(folder, "sentence_bert_config.json").get("max_seq_length")
-    if not isinstance(longest, int | None):
-        raise TypeError
-    positions = _number(config, "max_position_embeddings", "n_positions") or 0
+    dense = read(f"{layers.get('Dense')}/config.json").get("out_features", hidden * max(1, len(modes)))
+    positions = _number(config, "max_position_embeddings", "n_positions")
+    longest = read("sentence_bert_config.json").get("max_seq_length")
+    # sentence-transformers adds empty prompts to what it saves: they do not say that there is none.
+    prompts = {prompt: str(text) for prompt, text in (own.get("prompts") or {}).items() if text}
+    if own.get("default_prompt_name") in prompts:
+        prompts[""] = prompts[own["default_prompt_name"]]
     titles = map(_title, (name, os.path.realpath(folder), str(config.get("_name_or_path", ""))))
-    model = Model(
+    return Model(
         name=name, folder=folder, revision=revision, host=platform.node(), files={}, bytes=0, kind=wanted,
         architecture=str((config.get("architectures") or [""])[0]), titles=tuple(dict.fromkeys(titles)),
-        lexical_weights="sparse_linear.pt" in files, layers=tuple(layer for layer, _ in layers),
-        hidden_size=hidden, dimensions=dimensions if wanted == "dense" else _number(config, "vocab_size") or hidden,
-        positions=positions if positions > 0 else UNLIMITED, max_length=longest,
+        lexical_weights="sparse_linear.pt" in files, layers=tuple(layers), hidden_size=hidden,
+        dimensions=int(dense) if wanted == "dense" else _number(config, "vocab_size"),
+        positions=positions if positions > 0 else UNLIMITED, max_length=None if longest is None else int(longest),
         pooling="+".join(modes) or None, pools_prompt=pooling.get("include_prompt", True),
-        similarity=own.get("similarity_fn_name"), prompts=_prompts(own),
-        own_code=str(config.get("model_type", "")) if "auto_map" in config else "",
+        similarity=own.get("similarity_fn_name"), prompts=prompts, saved_as=own.get("model_type"),
+        own_code=config.get("model_type", "") if "auto_map" in config else "",
+        # Two labels are the default, and not written.
+        labels=config.get("num_labels") or len(config.get("id2label") or (0, 1)),
     )  # fmt: skip
-    _check_kind(model, own.get("model_type"))
-    labels = config.get("num_labels") or len(config.get("id2label") or (0, 1))  # two are the default, and not written
-    if wanted == "reranker" and model.architecture.endswith("ForSequenceClassification") and labels != 1:
-        unsupported = f"the model gives {labels} scores for a pair"
-        raise RunnerError(unsupported, "Give a cross-encoder with one label.", file=name)
-    return model
 
 
-def _check_kind(model: Model, saved_as: str | None) -> None:
+def _check_kind(model: Model) -> None:
     """Refuse a model of another kind than is wanted, with what it is and the option that takes it."""
-    kinds, wanted = _kinds(model, saved_as), model.kind
-    if not kinds:
-        unsupported = "this is a model of several vectors for each text (ColBERT), which is not supported"
-        raise RunnerError(unsupported, "Use another model.", file=model.name)
-    if wanted not in kinds:
+    kinds, wanted = _kinds(model), model.kind
+    if kinds and wanted not in kinds:
         raise RunnerError(f"this is {KINDS[kinds[0]][0]}", f"Give it {KINDS[kinds[0]][1]}.", file=model.name)
     weighs = wanted != "sparse" or model.lexical_weights or "SpladePooling" in model.layers
     # Models that answer queries from a table begin with a Router.
-    if model.layers and not (weighs and model.layers[0] in ("Transformer", "MLMTransformer")):
-        unsupported = f"the model has layers that are not run here: {', '.join(model.layers)}"
-        raise RunnerError(unsupported, "Use another model.", file=model.name)
+    others = model.layers and not (weighs and model.layers[0] in ("Transformer", "MLMTransformer"))
+    layered = model.architecture.startswith(("LayerWise", "CostWise"))
+    scores = wanted == "reranker" and model.architecture.endswith("ForSequenceClassification")
+    for wrong, unsupported in (
+        (not model.hidden_size, "its config.json does not say how long vectors are (hidden_size)"),
+        (not kinds, "it makes several vectors of each text (ColBERT)"),
+        (others, f"it has layers that are not run here: {', '.join(model.layers)}"),
+        ("bge-en-icl" in model.titles, "its queries end with an answer that is to be written"),
+        (layered, "FlagEmbedding's classes for it do not load beside transformers 5"),
+        (wanted == "reranker" and model.prompts, "it has prompts, which are not put before pairs here"),
+        (scores and model.labels != 1, f"it gives {model.labels} scores for a pair, not one"),
+    ):
+        if wrong:
+            raise RunnerError(f"the model is not supported: {unsupported}", "Use another model.", file=model.name)
 
 
-def _kinds(model: Model, saved_as: str | None) -> tuple[Kind, ...]:
+def _kinds(model: Model) -> tuple[Kind, ...]:
     """Return the possible uses of a model, the most likely first; empty if its kind is unknown."""
     saved: dict[str | None, tuple[Kind, ...]] = {"SparseEncoder": ("sparse",), "CrossEncoder": ("reranker",)}
     dense: tuple[Kind, ...] = ("dense", "sparse") if model.lexical_weights else ("dense",)
-    title = model.titles[0]
-    if "ColBERT" in model.architecture or saved_as in ("MultiVectorEncoder", "ColBERT"):
+    if "ColBERT" in model.architecture or model.saved_as in ("MultiVectorEncoder", "ColBERT"):
         return ()
-    if saved_as in saved or "SpladePooling" in model.layers:
-        return saved.get(saved_as, ("sparse",))
+    if model.saved_as in saved or "SpladePooling" in model.layers:
+        return saved.get(model.saved_as, ("sparse",))
     if "Pooling" in model.layers:
         return dense
-    if "rerank" in title or model.architecture.endswith("ForSequenceClassification"):
+    if "rerank" in model.titles[0] or model.architecture.endswith("ForSequenceClassification"):
         return ("reranker",)
     if model.architecture.endswith("ForMaskedLM"):  # also that of an encoder that was trained from one
-        return ("sparse",) if "splade" in title else ("dense", "sparse")
+        return ("sparse",) if "splade" in model.titles[0] else ("dense", "sparse")
     return ("dense", "reranker") if model.architecture.endswith("ForCausalLM") else dense
 
 
-def _json(folder: str, file: str, wanted: type = dict) -> Any:
-    """Return the contents of a file, a dictionary or a list; empty if there is no file."""
-    path = os.path.join(folder, file)
-    try:
-        contents = json.loads(Path(path).read_bytes())
-    except FileNotFoundError:
-        return wanted()
-    except (OSError, ValueError) as error:
-        raise RunnerError(f"cannot be read as JSON: {error}", AGAIN, file=path) from None
-    if not isinstance(contents, wanted):
-        raise RunnerError(f"is not a JSON {'list' if wanted is list else 'object'}", AGAIN, file=path)
-    return contents
-
-
-def _number(config: dict[str, Any], *names: str) -> int | None:
-    """Return the first number that a configuration has of those that are called so."""
-    return next((config[name] for name in names if isinstance(config.get(name), int)), None)
+def _number(config: dict[str, Any], *names: str) -> int:
+    """Return the first number that a configuration has of those that are called so; 0 if there is none."""
+    return next((config[name] for name in names if isinstance(config.get(name), int)), 0)
 
 
 def _pooling_modes(config: dict[str, Any]) -> list[str]:
@@ -535,19 +498,7 @@ def _pooling_modes(config: dict[str, Any]) -> list[str]:
     # Before version 5.6 there was a key for each.
     keys = [key.removeprefix("pooling_mode_") for key, on in config.items() if "pooling_mode_" in key and on]
     modes = config.get("pooling_mode", keys)
-    return [
-        mode.removesuffix("_tokens").removesuffix("_token") for mode in ([modes] if isinstance(modes, str) else modes)
-    ]
-
-
-def _prompts(own: dict[str, Any]) -> dict[str, str]:
-    """Return the prompts that a model has, without empty ones; ``""`` names the one for all texts without their own."""
-    # sentence-transformers adds empty prompts to what it saves: they do not say that there is none.
-    prompts = {name: text for name, text in (own.get("prompts") or {}).items() if text}
-    if not all(isinstance(text, str) for text in prompts.values()):
-        raise TypeError
-    by_default = prompts.get(own.get("default_prompt_name"))
-    return prompts if by_default is None else {**prompts, "": by_default}
+    return [re.sub("_tokens?$", "", mode) for mode in ([modes] if isinstance(modes, str) else modes)]
 
 
 def _title(path: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import re
+import shutil
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +17,9 @@ from treceval_py.io.digests import digest_of_file
 from treceval_py.io.target import folder_errors, written_whole
 from treceval_py.retrieval.shards import canonical
 
+PART = re.compile(r"([0-9]{5,})-([0-9a-f]{16})\.npz")
+"""Names of the files: the number of the group, and the beginning of the SHA-256 of the content."""
+
 
 def key_of(value: object) -> str:
     """Return a name for a value in plain JSON: a hash of its content."""
@@ -23,15 +27,12 @@ def key_of(value: object) -> str:
 
 
 class Parts:
-    """Arrays of numbered groups, a file ``00000-<hash>.npz`` for each.
-
-    A file counts if its name has the hash of its number and its content; one that is damaged is as good as absent.
+    """Arrays of numbered groups, a file ``00000-<hash>.npz`` for each; one that is damaged is as good as absent.
 
     Parameters
     ----------
     folder : str
-        Folder of the files, made if needed. Its name must be the `key_of` everything that decides the arrays, and the
-        folder above it must contain only such folders.
+        Folder of the files, made if needed. Its name must be the `key_of` everything that decides the arrays.
     count : int
         How many groups there are.
 
@@ -47,10 +48,10 @@ class Parts:
         self._paths: dict[int, str] = {}
         with folder_errors(folder):
             os.makedirs(folder, exist_ok=True)
-            for name in filter(_PART.fullmatch, os.listdir(folder)):
-                path, number = os.path.join(folder, name), int(name.lstrip(".").partition("-")[0])
-                if os.path.isfile(path) and name == _name(number, digest_of_file(path)):
-                    self._paths[number] = path
+            for name in os.listdir(folder):
+                path, part = os.path.join(folder, name), PART.fullmatch(name)
+                if part and digest_of_file(path).startswith(part[2]):
+                    self._paths[int(part[1])] = path
 
     def missing(self) -> list[int]:
         """Return the numbers of the groups that have no whole file."""
@@ -67,7 +68,7 @@ class Parts:
         packed = io.BytesIO()
         np.savez(packed, **arrays)  # type: ignore[arg-type]
         content = packed.getvalue()
-        path = os.path.join(self._folder, _name(number, hashlib.sha256(content).hexdigest()))
+        path = os.path.join(self._folder, f"{number:05d}-{hashlib.sha256(content).hexdigest()[:16]}.npz")
         with written_whole(path) as stream:
             stream.write(content)
         self._paths[number] = path
@@ -78,23 +79,7 @@ class Parts:
             return dict(arrays)
 
     def clear(self) -> None:
-        """Remove these files and those that other runs left beside them when they were stopped, and nothing else."""
-        above = os.path.dirname(self._folder)
-        for key in filter(re.compile("[0-9a-f]{16}").fullmatch, os.listdir(above)):
-            within = os.path.join(above, key)
-            with suppress(OSError):  # a file or folder of somebody else is in it, or in its place
-                for name in filter(_PART.fullmatch, os.listdir(within)):
-                    os.unlink(os.path.join(within, name))
-                os.rmdir(within)
-        with suppress(OSError):
-            os.rmdir(above)
-
-
-_PART = re.compile(r"\.?[0-9]{5,}-[0-9a-f]{16}\.npz(\.treceval[0-9]+)?")
-"""Names of the files, and of those that are being written."""
-
-
-def _name(number: int, content: str) -> str:
-    """Return the name of a file, which has the hash of its number and of its content, given by its SHA-256."""
-    digest = hashlib.sha256(b"%05d" % number + bytes.fromhex(content)).hexdigest()
-    return f"{number:05d}-{digest[:16]}.npz"
+        """Remove the folder."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        with suppress(OSError):  # those of other runs are beside it
+            os.rmdir(os.path.dirname(self._folder))

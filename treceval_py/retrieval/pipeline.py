@@ -8,10 +8,9 @@ its name when it is complete, so the same call resumes a run that was killed.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,12 +21,11 @@ from typing import Any, NamedTuple, TypeAlias
 from treceval_py.corpora.reporting import SILENT, Reporter
 from treceval_py.corpora.texts import Chunk, Survey, Texts, survey
 from treceval_py.data.ids import Ids, encode
-from treceval_py.errors import OutputError, RunnerError
+from treceval_py.errors import RunnerError
 from treceval_py.io.digests import digest_of_file
-from treceval_py.io.target import folder_errors
-from treceval_py.retrieval import exact, indexing, products
+from treceval_py.retrieval import exact, indexing
 from treceval_py.retrieval.collection import Collection
-from treceval_py.retrieval.engines import Reranker, encoder_maker
+from treceval_py.retrieval.engines import Reranker, check_engine, encoder_maker
 from treceval_py.retrieval.external import Embedded, Imported
 from treceval_py.retrieval.hub import ENCODING, check_packages
 from treceval_py.retrieval.indexing import IndexSettings
@@ -95,7 +93,7 @@ class Dense:
     @property
     def sparse(self) -> bool:
         """Say whether the vectors are sparse."""
-        return self.settings.kind == "sparse"
+        return self.model.kind == "sparse"
 
 
 class Jaccard(NamedTuple):
@@ -146,6 +144,11 @@ class Request(NamedTuple):
     paths: bool = True
     reranker: Reranker | None = None
 
+    @property
+    def texts(self) -> dict[Side, Texts]:
+        """Return the texts of queries and of passages."""
+        return {"queries": self.collection.queries, "passages": self.collection.corpus}
+
 
 Surveys: TypeAlias = "dict[Side, Survey]"
 """Surveys of the texts of queries and of passages, from one pass over them."""
@@ -192,7 +195,8 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
     check_request(request)
     watch, retriever = _Watch(reporter), request.retriever
     # Before the texts are read, which takes a while: somebody else may be at work already.
-    with locked(request.work) if uses_work(request) else nullcontext():
+    uses_work = isinstance(retriever, Dense | Imported) or request.reranker is not None
+    with locked(request.work) if uses_work else nullcontext():
         looked = look(request, watch)
         if isinstance(retriever, Dense | Imported) and retriever.index is not None:
             # What cannot be built or searched so is refused before hours are spent.
@@ -202,37 +206,23 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
         # The name of the run that is reranked has a hash of all that decides it.
         texts = [looked["passages"].sha256, looked["queries"].sha256]
         key = key_of([*texts, request.k, repr(retriever), request.tag])
-        run = os.path.join(_folder(request, "first"), f"{key}.txt")
+        run = os.path.join(request.work, "first", f"{key}.txt")
         if read_sidecar(run) is None:
+            os.makedirs(os.path.dirname(run), exist_ok=True)
             _retrieved(request._replace(output=run), looked, watch, command)
         if not os.path.getsize(run):
             return _retrieved(request, looked, watch, command)  # nothing was found, so there is nothing to rerank
+    collection, tag = request.collection, request.tag
     done = rerank(
-        run,
-        request.output,
-        request.reranker,
-        corpus=request.collection.corpus,
-        queries=request.collection.queries,
-        work=request.work,
-        tag=request.tag,
-        reporter=watch,
-        command=command,
-        paths=request.paths,
-    )
+        run, request.output, request.reranker, corpus=collection.corpus, queries=collection.queries,
+        work=request.work, tag=tag, reporter=watch, command=command, paths=request.paths,
+    )  # fmt: skip
     return done._replace(notes=tuple(watch.notes))
-
-
-def _folder(request: Request, name: str) -> str:
-    """Return a folder in the work folder; it is made if needed."""
-    folder = os.path.join(request.work, name)
-    with folder_errors(folder):
-        os.makedirs(folder, exist_ok=True)
-    return folder
 
 
 def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequence[str]) -> Outcome:
     """Retrieve, and write the run and its record."""
-    begun = datetime.now(UTC)
+    begun, collection = datetime.now(UTC), request.collection
     if isinstance(request.retriever, Dense | Imported):
         hits = _by_vectors(request, request.retriever, looked, watch)
     else:
@@ -252,7 +242,6 @@ def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequen
     if written.short:
         few = f"{written.short:,} of {count:,} queries have fewer documents than asked for"
         watch.note(f"{few} ({written.missing:,} lines are missing in all).")
-    collection = request.collection
     record = {
         "run": {**run, "k": request.k},
         "collection": {
@@ -273,50 +262,49 @@ def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequen
 # Before
 
 
-def check_request(request: Request) -> None:
+def check_request(request: Request, *, writes: bool = True) -> None:
     """Refuse what would stop the work at its end, before it begins.
+
+    Parameters
+    ----------
+    request : Request
+        The request.
+    writes : bool
+        Whether a run is to be written.
 
     Raises
     ------
     RunnerError
-        No documents are requested, or the tag is not possible in a run.
+        A package is missing, settings do not fit together, no documents are requested, or the tag is not possible in
+        a run.
     OutputError
         The run file could not be written.
     """
-    if request.k < 1:
-        raise RunnerError(f"{request.k} documents per query are asked for", "Ask for 1 or more.")
+    retriever, k = request.retriever, request.k
+    if k < 1:
+        raise RunnerError(f"{k} documents per query are asked for", "Ask for 1 or more.")
     check_tag(request.tag)
-    check_output(request.output, request.collection.sources)
-    _check_means(request)
+    if writes:
+        check_output(request.output, request.collection.sources)
+    needed = {Dense: ENCODING, Imported: ("faiss",), Bm25: ("scipy",), Jaccard: ("scipy",)}
+    ray = ["ray"] if isinstance(retriever, Dense | Imported) and retriever.ray is not None else []
+    check_packages("pyarrow", *needed[type(retriever)], *ray)
+    if isinstance(retriever, Bm25):
+        analyser(retriever)
+    if isinstance(retriever, Dense):
+        check_engine(retriever.model, retriever.engine)
+        if retriever.sparse and retriever.index is not None:
+            raise RunnerError("Faiss has no index for sparse vectors", "Search them exactly.")
     if request.reranker is not None:
-        if isinstance(request.retriever, Imported):
+        if isinstance(retriever, Imported):
             raise RunnerError("vectors have no texts to rerank", "Rerank their run with the corpus: treceval rerank.")
         request.reranker.check()
-
-
-def _check_means(request: Request) -> None:
-    """Refuse missing packages, settings that do not fit together, and a work folder that is a file."""
-    needed = {Dense: ENCODING, Imported: ("faiss",), Bm25: ("scipy", "bm25s"), Jaccard: ("scipy",)}
-    ray = ["ray"] if isinstance(request.retriever, Dense | Imported) and request.retriever.ray is not None else []
-    check_packages("pyarrow", *needed[type(request.retriever)], *ray)
-    if isinstance(request.retriever, Bm25):
-        analyser(request.retriever)
-    if isinstance(request.retriever, Dense) and request.retriever.sparse and request.retriever.index is not None:
-        raise RunnerError("Faiss has no index for sparse vectors", "Search them exactly.")
-    if uses_work(request) and os.path.exists(request.work) and not os.path.isdir(request.work):
-        raise OutputError("the work folder is a file", "Name another.", file=request.work)
-
-
-def uses_work(request: Request) -> bool:
-    """Return whether anything is kept in the work folder."""
-    return isinstance(request.retriever, Dense | Imported) or request.reranker is not None
 
 
 def look(request: Request, reporter: Reporter = SILENT) -> Surveys:
     """Read the texts of a request once: count them, check their ids, hash them."""
     looked: Surveys = {}
-    sides: tuple[Side, ...] = ("queries", "passages")
-    for side, texts in zip(sides, (request.collection.queries, request.collection.corpus), strict=True):
+    for side, texts in request.texts.items():
         size = _shard_size(request, request.retriever, side) if isinstance(request.retriever, Dense) else SHARD_SIZE
         reporter.begin(f"read {side}", texts.known_count(), side)
         looked[side] = survey(texts, size, reporter)
@@ -330,7 +318,7 @@ def _shard_size(request: Request, dense: Dense, side: Side) -> int:
         manifest = read_manifest(os.path.join(request.work, side))
         if manifest is not None and manifest.shards:
             return manifest.shard_size
-        if dense.devices != ["cpu"] * len(dense.devices) or dense.ray is not None:
+        if set(dense.devices) != {"cpu"}:
             return SHARD_SIZE
     # Queries are few, and the hashes of their chunks name their folder, which must not depend on the device.
     size = min(max(MINUTE / max(dense.model.bytes, 1), LEAST_SHARD), SHARD_SIZE)
@@ -343,12 +331,10 @@ def _shard_size(request: Request, dense: Dense, side: Side) -> int:
 def store_of(request: Request, dense: Dense, side: Side, looked: Survey) -> Store:
     """Return the embeddings of a side, not yet compared with the folder."""
     folder, made = os.path.join(request.work, side), identity(dense.model, dense.settings, side)
-    texts = request.collection.corpus
     if side == "queries":
         # Each set of queries with each way to encode it has a folder of its own.
         folder = os.path.join(folder, key_of([looked.sha256, deciding(made)]))
-        texts = request.collection.queries
-    return Store(folder, made, looked, texts)
+    return Store(folder, made, looked, request.texts[side])
 
 
 def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
@@ -375,7 +361,7 @@ def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
     dense = request.retriever
     if not isinstance(dense, Dense):
         raise RunnerError("this retriever does not encode texts", "Give a Dense one.")
-    _check_means(request)
+    check_request(request, writes=False)
     watch = _Watch(reporter)
     with locked(request.work), _cluster(dense.ray):
         _, about = _encoded(request, dense, look(request, watch), watch)
@@ -413,7 +399,8 @@ def _encoded(
             watch.advance(max(len(dense.devices), 1))
             watch.end()
             for side in looked:
-                _encode(stores[side], side, pool, watch)
+                if stores[side].missing():
+                    _encode(stores[side], side, pool, watch)
     for side, store in stores.items():
         if len(store.makers()) > 1:
             watch.note(
@@ -431,75 +418,56 @@ def _cluster(address: str | None) -> AbstractContextManager[Any]:
 
 def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
     """Encode the texts that have no vectors yet; each shard is written while the next ones are encoded."""
-    watch.note(*pool.notes)
-    if not store.missing():
-        return
-    count, done = store.survey.count, store.done()
-    if store.spare():
-        watch.note(f"{count - done:,} of {count:,} {side} will be encoded: those in shards with a change.")
-    watch.begin(f"encode {side}", count, side, done)
-    asked: dict[int, Chunk] = {}
-
-    def tasks() -> Iterator[Task]:
-        for chunk in store.wanted():
-            asked[chunk.number] = chunk
-            yield Task(chunk.number, (chunk.texts, chunk.ids, side), len(chunk.ids))
-
-    writing: Future[None] | None = None
+    watch.begin(f"encode {side}", store.survey.count, side, store.done())
+    tasks = (Task(chunk.number, (chunk.texts, chunk.ids, side), len(chunk.ids)) for chunk in store.wanted())
     # One thread writes, and at most one shard waits for it: a kill must not cost more. Its errors are raised here.
     with ThreadPoolExecutor(1) as writer:
-        for task, vectors, by in pool.run(tasks(), watch.advance):
-            if writing is not None:
-                writing.result()
-            writing = writer.submit(store.add, asked.pop(task.number), vectors, by)
-        if writing is not None:
+        writing: Any = writer.submit(int)  # nothing yet
+        for (number, (texts, ids, _), _), vectors, by in pool.run(tasks, watch.advance):
             writing.result()
+            chunk = Chunk(number, ids, texts, store.survey.hashes[number])
+            writing = writer.submit(store.add, chunk, vectors, by)
+        writing.result()
     watch.end()
-    watch.note(*pool.notes)  # it may have more to say by now, of a batch that had to shrink for example
-    if lost := len(store.missing()):
-        raise RunnerError(f"{lost:,} shards were not encoded", "Repeat the command to resume.", file=store.folder)
+    watch.note(*pool.notes)
 
 
 # Search by vectors, wherever they come from
-
-
-Engine: TypeAlias = "tuple[Callable[..., Any], dict[str, Any]]"
-"""What returns the best passages for vectors of queries, how many, and says how many it looked at; its record."""
 
 
 def _searched(request: Request, retriever: Dense | Imported, sides: Embeddings, watch: _Watch) -> Hits:
     """Search in groups of queries; hits are kept on disk until the run is written."""
     queries, passages = sides["queries"], sides["passages"]
     count, k = passages.vectors().count, min(request.k, passages.vectors().count)
-    groups = -(-queries.vectors().count // GROUP)
+    groups = sum(1 for _ in queries.vectors().blocks(GROUP))  # sparse ones are read in whole shards
     engine, about = _engine(request, retriever, passages, watch)
-    # Not by the names of files: a work folder may be moved.
-    how = {name: value for name, value in about.items() if name != "file"}
-    key = key_of([passages.content(), queries.content(), k, retriever.similarity, how, GROUP])
+    key = key_of([passages.content(), queries.content(), k, retriever.similarity, about, GROUP])
     parts = Parts(os.path.join(request.work, "search", key), groups)
-    missing = parts.missing()
+    missing, starts = parts.missing(), list[int]()
     watch.begin("search", count * groups, "passages", count * (groups - len(missing)))
-    for start, vectors in queries.vectors().blocks(GROUP) if missing else ():
-        if start // GROUP in missing:
+    for number, (start, vectors) in enumerate(queries.vectors().blocks(GROUP)):
+        starts.append(start)
+        if number in missing:
             best = engine(vectors, k, advance=watch.advance)
-            parts.write(start // GROUP, scores=best.scores, positions=best.positions)
+            parts.write(number, scores=best.scores, positions=best.positions)
     watch.end()
 
     def ranked() -> Iterator[SearchResults]:
         ids = queries.ids()
-        for number in range(groups):
+        for number, start in enumerate(starts):
             part = parts.read(number)
-            start = number * GROUP
             yield SearchResults(ids.text(start, start + len(part["scores"])), part["positions"], part["scores"])
 
     return Hits(ranked(), passages.ids(), {"search": about}, parts)
 
 
-def _engine(request: Request, retriever: Dense | Imported, passages: Store | Embedded, watch: _Watch) -> Engine:
-    """Return the search function and its record; an index is built or loaded."""
+def _engine(
+    request: Request, retriever: Dense | Imported, passages: Store | Embedded, watch: _Watch
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return what finds the best passages for vectors of queries, and its record; an index is built or loaded."""
     vectors: Any = passages.vectors()
     if isinstance(vectors, SparseVectors):
-        return partial(products.search, vectors), {"kind": "sparse product", "scipy": version_of("scipy")}
+        return partial(exact.search_sparse, vectors), {"kind": "sparse product", "scipy": version_of("scipy")}
     if (settings := retriever.index) is None:
         search = exact.search if retriever.ray is None else exact.search_with_ray
         about: dict[str, Any] = {"kind": "exact", "similarity": retriever.similarity, "faiss": version_of("faiss-cpu")}
@@ -508,21 +476,15 @@ def _engine(request: Request, retriever: Dense | Imported, passages: Store | Emb
         "factory": settings.factory, "similarity": settings.similarity, "embeddings": passages.content(),
         "faiss": version_of("faiss-cpu"),
     }  # fmt: skip
-    folder = _folder(request, "index")
-    path = os.path.join(folder, f"{key_of(made)}.faiss")
-    record = f"{path}.json"
-    if os.path.exists(record) and os.path.exists(path):
-        digest = digest_of_file(path)
-        if read_json(record) != {**made, "sha256": digest}:
-            damage = "the index is truncated or was changed since it was built"
-            raise RunnerError(damage, "Remove it to build it again.", file=path)
-    else:
-        with folder_errors(folder):
-            for name in os.listdir(folder):  # builds that were killed
-                if re.fullmatch(r"\.[0-9a-f]{16}\.faiss(\.json)?\.treceval[0-9]+", name):
-                    os.unlink(os.path.join(folder, name))
-        digest = indexing.build(settings, vectors, path, watch)
-        write_json(record, {**made, "sha256": digest})
+    path = os.path.join(request.work, "index", f"{key_of(made)}.faiss")
+    record = read_json(f"{path}.json") if os.path.exists(path) else None
+    if record is None:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        record = {**made, "sha256": indexing.build(settings, vectors, path, watch)}
+        write_json(f"{path}.json", record)
+    elif record["sha256"] != digest_of_file(path):
+        damage = "the index is truncated or was changed since it was built"
+        raise RunnerError(damage, "Remove it to build it again.", file=path)
     index = indexing.Index(path, settings)
 
     def engine(queries: Any, k: int, advance: Callable[[int], None]) -> Any:
@@ -530,8 +492,7 @@ def _engine(request: Request, retriever: Dense | Imported, passages: Store | Emb
         advance(vectors.count)
         return hits
 
-    about = {"kind": "index", **made, "parameters": settings.parameters, "file": path, "sha256": digest}
-    return engine, about
+    return engine, {"kind": "index", **record, "parameters": settings.parameters}
 
 
 # Words
@@ -567,7 +528,7 @@ def _pairs(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tuple[str
 
 def _about_store(store: Store) -> dict[str, Any]:
     return {
-        "folder": store.folder, "made": store.made, "storage": store.storage, "sha256": store.content(),
+        "folder": store.folder, "made": store.made, "sha256": store.content(),
         "vectors": [store.survey.count, store.dimensions], "shards": len(store.names),
         "shard_size": store.survey.shard_size, "by": store.makers(),
     }  # fmt: skip

@@ -7,29 +7,24 @@ worker is lost goes to another, and a run ends when all tasks were read and answ
 from __future__ import annotations
 
 import logging
-import multiprocessing
-import multiprocessing.connection
 import os
 import signal
 import socket
-import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from itertools import chain
+from multiprocessing import get_context, resource_tracker
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from treceval_py.errors import RunnerError, TrecevalError
 from treceval_py.retrieval.devices import import_torch
 from treceval_py.retrieval.hub import INSTALL_RAY, first_line
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
 
 WAITING = 2
 """Tasks that a worker holds at once: the current one and the next. More would only take memory."""
@@ -41,20 +36,26 @@ PATIENCE = 30.0
 """Seconds that there may be no slot for a worker; Ray notices a dead node after some 16."""
 
 GLANCE = 1.0
-"""Seconds between checks of the progress of tasks and of which nodes are alive."""
+"""Seconds between checks of which nodes are alive."""
 
-GATHER = -1
-"""Number of the task of giving back what a worker kept."""
+RESUME = "What is finished is kept: repeat the command to resume."
+
+START = -1
+"""Number of the first task of each worker elsewhere: to be made."""
 
 Advance: TypeAlias = Callable[[int], None]
 
 
 class Worker(Protocol):
-    """A worker on one device; one that keeps results also has ``give_back()``, which returns and forgets them."""
+    """A worker on one device, which keeps nothing of a task.
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes for users, a sentence or two each."""
+    Attributes
+    ----------
+    notes : tuple of str
+        Notes for users, a sentence or two each.
+    """
+
+    notes: tuple[str, ...]
 
     @property
     def by(self) -> dict[str, object]:
@@ -107,38 +108,6 @@ class Done(NamedTuple):
     by: dict[str, object]
 
 
-class Pool(Protocol):
-    """Workers that share tasks."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes for users, a sentence or two each."""
-
-    def run(self, tasks: Iterable[Task], advance: Advance) -> Iterator[Done]:
-        """Do tasks; they come back in any order.
-
-        Parameters
-        ----------
-        tasks : iterable of Task
-            The tasks; read as they are needed, perhaps in another thread.
-        advance : callable
-            Called with the number of units that were done since the last call.
-
-        Yields
-        ------
-        Done
-            Each task with its result.
-
-        Raises
-        ------
-        RunnerError
-            A device fails, its process is killed, or no worker is left.
-        """
-
-    def close(self) -> None:
-        """Release the devices; nothing is left running."""
-
-
 def open_pool(maker: Maker, devices: Sequence[str], ray: str | None = None) -> Pool:
     """Make workers.
 
@@ -162,8 +131,8 @@ def open_pool(maker: Maker, devices: Sequence[str], ray: str | None = None) -> P
         A worker cannot be made, or there is no such cluster.
     """
     if ray is not None:
-        return Places(Actors(maker, ray))
-    return Here(maker, devices[0]) if len(devices) == 1 else Places(Processes(maker, devices))
+        return Places(maker, Actors(ray))
+    return Here(maker, devices[0]) if len(devices) == 1 else Places(maker, Processes(devices))
 
 
 class Here:
@@ -186,19 +155,14 @@ class Here:
         return self._worker.notes
 
     def run(self, tasks: Iterable[Task], advance: Advance) -> Iterator[Done]:
-        """Do tasks, in their order; see `Pool.run`."""
-        worker, source = self._worker, iter(tasks)
-
-        def read() -> tuple[Task, Any] | None:
-            task = next(source, None)
-            return None if task is None else (task, worker.prepare(task.content))
-
+        """Do tasks, in their order; see `Places.run`."""
+        source = ((task, self._worker.prepare(task.content)) for task in tasks)
         with ThreadPoolExecutor(1) as thread:
-            ahead = thread.submit(read)
+            ahead = thread.submit(next, source, None)
             while (following := ahead.result()) is not None:
-                ahead = thread.submit(read)
+                ahead = thread.submit(next, source, None)
                 task, prepared = following
-                yield Done(task, worker.work(prepared, advance), worker.by)
+                yield Done(task, self._worker.work(prepared, advance), self._worker.by)
 
     def close(self) -> None:
         """Do nothing: the worker ends with the pool."""
@@ -208,123 +172,27 @@ class Here:
 
 
 class Slot(NamedTuple):
-    """Where a worker can be: the name of the device or machine, and what else identifies it."""
+    """Where a worker can be: the name for users, the worker's device, and what else identifies it."""
 
     name: str
+    device: str
     key: Any
 
 
-class Event(NamedTuple):
-    """What happened in a slot.
-
-    Attributes
-    ----------
-    slot : Slot
-        The slot.
-    kind : str
-        The kind of event, which decides what the value is.
-    number : int
-        The number of the task, if it is about one.
-    value : object
-        Of ``started``, the worker's notes; of ``progress``, how much of the task is done; of ``answer``, the result,
-        the worker's description and its notes; of ``failed``, the error to raise; of ``lost``, nothing.
-    """
-
-    slot: Slot
-    kind: Literal["started", "progress", "answer", "failed", "lost"]
-    number: int = GATHER
-    value: Any = None
-
-
-class Transport(Protocol):
-    """Starts workers elsewhere, and exchanges tasks and events with them."""
-
-    def slots(self) -> Iterable[Slot]:
-        """Return the slots that can have a worker now."""
-
-    def start(self, slot: Slot) -> None:
-        """Begin to make the worker of a slot that has none."""
-
-    def give(self, slot: Slot, number: int, content: Any) -> None:
-        """Send a worker a task; whether it is still there, an event shows."""
-
-    def events(self) -> Iterable[Event]:
-        """Wait a while, and return what happened; nothing about workers that were ended."""
-
-    def end(self, slot: Slot) -> None:
-        """End the worker of a slot, which may be dead."""
-
-    def close(self) -> None:
-        """End all workers, whatever they are doing."""
-
-
-class _Work:
-    """The tasks of a run that are at no place, and the progress of all."""
-
-    def __init__(self, tasks: Iterable[Task], advance: Advance, again: Again | None) -> None:
-        self.back: list[Task] = []
-        self.lost: set[int] = set()
-        self.again = again
-        self._source = iter(tasks)
-        self._read = False
-        self._advance = advance
-        self._done: Counter[int] = Counter()
-        self._takes: Counter[int] = Counter()
-
-    @property
-    def over(self) -> bool:
-        """Say whether all tasks were given to a place."""
-        return self._read and not self.back and not self.lost
-
-    def next(self) -> Task | None:
-        """Return a task that is to be done."""
-        if self.back:
-            return self.back.pop()
-        if self._read and self.lost and self.again is not None:
-            self._source, self.lost = iter(self.again(self.lost)), set()
-        task = next(self._source, None)
-        self._read = task is None
-        return task
-
-    def count(self, task: Task, done: int) -> None:
-        """Report the progress of a task, which may be done a second time."""
-        if (more := min(done, task.size) - self._done[task.number]) > 0:
-            self._done[task.number] += more
-            self._advance(more)
-
-    def blame(self, slot: Slot, numbers: Iterable[int]) -> None:
-        """Give up a task at which too many workers were lost."""
-        self._takes.update(numbers)
-        if max(self._takes.values(), default=0) >= TAKES:
-            failure = f"{TAKES} processes died at the same task, the last one on {slot.name}"
-            raise RunnerError(failure, "It may need more memory: give a smaller --batch-size.")
-
-
-Again: TypeAlias = Callable[[Collection[int]], Iterable[Task]]
-"""Returns the tasks with some numbers again."""
-
-
-class _Place:
-    """A worker elsewhere: whether it is made, its tasks in order, and the numbers of those whose results it keeps."""
-
-    def __init__(self) -> None:
-        self.started = False
-        self.tasks: dict[int, Task] = {}
-        self.kept: set[int] = set()
-
-
 class Places:
-    """Workers elsewhere that share tasks: `Pool`. The constructor returns when the first worker is made.
+    """Workers elsewhere that share tasks. The constructor returns when the first worker is made.
 
     Parameters
     ----------
-    transport : Transport
-        Where they are; it is closed with the pool.
+    maker : callable
+        Makes the worker of a device; it is pickled.
+    transport : Processes or Actors
+        Starts processes with a `_Far` in each; it is closed with the pool.
 
     Attributes
     ----------
     notes : tuple of str
-        Notes for users.
+        Notes for users, a sentence or two each.
 
     Raises
     ------
@@ -332,321 +200,249 @@ class Places:
         No worker can be made.
     """
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, maker: Maker, transport: Processes | Actors) -> None:
         self.notes: tuple[str, ...] = ()
+        self._maker = maker
         self._transport = transport
-        self._places: dict[Slot, _Place] = {}
+        self._tasks: dict[Slot, dict[int, Task]] = {}  # of each process, the current one first
         self._failed: Counter[Slot] = Counter()
         self._seen = time.monotonic()
         self._closed = False
-        nothing = _Work((), lambda _: None, None)
-        with self._closed_after_errors():
-            while not any(place.started for place in self._places.values()):
-                self._look(nothing)
-                for event in transport.events():
-                    self._take(event, nothing)
+        list(self.run((), lambda _: None))  # ends when somebody is there to ask for a task
 
-    def run(self, tasks: Iterable[Task], advance: Advance, again: Again | None = None) -> Iterator[Done]:
-        """Do tasks, each by whoever is free; who stops before the last one has closed the pool.
+    def run(self, tasks: Iterable[Task], advance: Advance) -> Iterator[Done]:
+        """Do tasks, each by whoever is free; they come back in any order. Who stops before the last closes the pool.
 
         Parameters
         ----------
-        tasks, advance
-            As of `Pool.run`.
-        again : callable, optional
-            If given, workers keep results until all tasks are answered, and give them back once; tasks whose results
-            are lost with a worker are read again.
+        tasks : iterable of Task
+            The tasks; read as they are needed, perhaps in another thread.
+        advance : callable
+            Called with the number of units that were done since the last call.
 
         Yields
         ------
         Done
-            Each task with its result; or, with the number `GATHER`, what a worker has kept.
+            Each task with its result.
 
         Raises
         ------
         RunnerError
-            As of `Pool.run`; or the pool is closed.
+            A device fails, its process is killed, no worker is left, or the pool is closed.
         """
         if self._closed:
             raise RunnerError("the pool is closed", "Make another.")
-        work = _Work(tasks, advance, again)
-        with self._closed_after_errors():
-            while self._feed(work):
-                for event in self._transport.events():
-                    done = self._take(event, work)
-                    if done is not None:
-                        self._feed(work)
-                        yield done
-
-    def close(self) -> None:
-        """Release the devices; nothing is left running."""
-        self._closed = True
-        self._places.clear()
-        self._transport.close()
-
-    @contextmanager
-    def _closed_after_errors(self) -> Iterator[None]:
+        self._source, self._read, self._advance = iter(tasks), False, advance
+        self._counted, self._takes = Counter[int](), Counter[int]()
         try:
-            yield
+            while self._feed():
+                for event in self._transport.events():
+                    if (done := self._take(*event)) is not None:
+                        unfinished = self._feed()
+                        yield done
+                        if not unfinished:  # and whatever happens to the workers now
+                            return
         except BaseException:
             self.close()
             raise
 
-    def _look(self, work: _Work) -> None:
-        """Drop the places whose slots are gone, and start workers in free slots."""
-        slots = dict.fromkeys(self._transport.slots())
-        for slot in [slot for slot in self._places if slot not in slots]:
-            self._lose(slot, work)
-        usable = [slot for slot in slots if self._failed[slot] < TAKES]
-        for slot in usable:
-            if slot not in self._places:
-                self._places[slot] = _Place()
+    def close(self) -> None:
+        """Release the devices; nothing is left running."""
+        self._closed = True
+        while self._tasks:
+            self._transport.end(self._tasks.popitem()[0])
+        self._transport.close()
+
+    def _feed(self) -> bool:
+        """Distribute tasks, one to each worker before any gets a second; return whether any are unfinished."""
+        self._look()
+        for room in range(WAITING):
+            for slot, tasks in self._tasks.items():
+                if len(tasks) == room and START not in tasks:
+                    task = next(self._source, None)
+                    self._read = task is None
+                    if task is not None:
+                        self._give(slot, task)
+        return not self._read or any(tasks.keys() - {START} for tasks in self._tasks.values())
+
+    def _look(self) -> None:
+        """Drop processes whose slots are gone, and start some in free slots."""
+        slots = list(self._transport.slots)
+        for slot in [slot for slot in self._tasks if slot not in slots]:
+            self._lose(slot)
+        for slot in slots:
+            if self._failed[slot] >= TAKES:
+                self._note([f"{TAKES} processes died on {slot.name} while they started: it got no work."])
+            elif slot not in self._tasks:
+                self._tasks[slot] = {}
                 self._transport.start(slot)
-        if self._places:
+                self._give(slot, Task(START, partial(self._maker, slot.device), 0))
+        if self._tasks:
             self._seen = time.monotonic()
         elif slots:
             names = ", ".join(dict.fromkeys(slot.name for slot in slots))
             failure = f"on {names}, {TAKES} processes died while they started"
             raise RunnerError(failure, "The model may need more memory than there is.")
         elif time.monotonic() - self._seen >= PATIENCE:
-            todo = "What is finished is kept: repeat the command to resume."
-            raise RunnerError("the Ray cluster has no node left that could work", todo)
-
-    def _lose(self, slot: Slot, work: _Work) -> None:
-        """Let others do the tasks of a place, and again those whose results are lost with it."""
-        place = self._places.pop(slot)
-        self._transport.end(slot)
-        lost = [task for number, task in place.tasks.items() if number != GATHER]
-        work.back += reversed(lost)
-        work.lost |= place.kept
-        self._failed[slot] += not place.started
-        if self._failed[slot] == TAKES:
-            self._note([f"{TAKES} processes died on {slot.name} while they started: it got no work."])
-        work.blame(slot, [*(task.number for task in lost[:1]), *place.kept])
-
-    def _feed(self, work: _Work) -> bool:
-        """Distribute tasks, one to each place before any gets a second; return whether any are unfinished."""
-        self._look(work)
-        started = [slot for slot, place in self._places.items() if place.started]
-        for room in range(WAITING):
-            for slot in started:
-                if len(self._places[slot].tasks) == room and (task := work.next()) is not None:
-                    self._give(slot, task)
-        busy = any(place.tasks for place in self._places.values())
-        keeping = [slot for slot in started if self._places[slot].kept]
-        if work.over and not busy:
-            for slot in keeping:
-                self._give(slot, Task(GATHER, None, 0))
-        return busy or bool(keeping) or not work.over
+            raise RunnerError("the Ray cluster has no node left that could work", RESUME)
 
     def _give(self, slot: Slot, task: Task) -> None:
-        self._places[slot].tasks[task.number] = task
+        self._tasks[slot][task.number] = task
         self._transport.give(slot, task.number, task.content)
 
-    def _take(self, event: Event, work: _Work) -> Done | None:
-        """Note what happened; return a task if it is done and its result is here."""
-        slot, kind, number, value = event
-        place = self._places.get(slot)
-        if place is None:
-            return None
-        if kind == "failed":
+    def _take(self, slot: Slot, number: int, value: Any) -> Done | None:
+        """Note an event; return a task if it is done."""
+        if isinstance(value, Exception):
             raise value
-        if kind == "lost":
-            self._lose(slot, work)
-        elif kind == "started":
-            place.started = True
-            del self._failed[slot]
-            self._note(value)
-        elif kind == "progress" and number in place.tasks:
-            work.count(place.tasks[number], value)
-        elif kind == "answer":
-            task, (result, by, notes) = place.tasks.pop(number), value
+        if value is None:
+            self._lose(slot)
+        elif isinstance(value, int):
+            self._count(self._tasks[slot][number], value)
+        else:
+            task, (result, by, notes) = self._tasks[slot].pop(number), value
             self._note(notes)
-            work.count(task, task.size)
-            if number != GATHER and work.again is not None:
-                place.kept.add(number)
-                return None
-            place.kept.clear()  # what it is given after this request is answered after it
-            return Done(task, result, by)
+            if number != START:
+                self._count(task, task.size)
+                return Done(task, result, by)
+            del self._failed[slot]
         return None
 
+    def _lose(self, slot: Slot) -> None:
+        """Let others do the tasks of a process."""
+        tasks = self._tasks.pop(slot)
+        self._transport.end(slot)
+        self._failed[slot] += tasks.pop(START, None) is not None
+        if tasks:
+            self._source, self._read = chain(tasks.values(), self._source), False
+        self._takes.update([*tasks][:1])
+        if TAKES in self._takes.values():
+            failure = f"{TAKES} processes died at the same task, the last one on {slot.name}"
+            raise RunnerError(failure, "It may need more memory: give a smaller --batch-size.")
+
+    def _count(self, task: Task, more: int) -> None:
+        """Report progress of a task, which may be done a second time, each unit once."""
+        more = min(more, task.size - self._counted[task.number])
+        self._counted[task.number] += more
+        self._advance(more)
+
     def _note(self, notes: Iterable[str]) -> None:
-        """Collect notes of a worker, each once."""
         self.notes = tuple(dict.fromkeys((*self.notes, *notes)))
 
 
+Pool: TypeAlias = Here | Places
+"""Workers that share tasks."""
+
+
 class _Far:
-    """A worker in another process: one thread prepares tasks, another does them."""
+    """A worker in another process: one thread prepares tasks, another does them.
 
-    def __init__(self, maker: Maker, report: Callable[[Message], None] = lambda _: None) -> None:
-        self._maker = maker
-        self._report = report
-        self._worker: Any = None
-        self._ahead: SimpleQueue[Message] = SimpleQueue()
-        self._done: Message = ("progress", GATHER, 0)
+    A reply is the number of a task with what is newly done of it, with ``(result, by, notes)``, or with an error.
+    """
 
-    def start(self, device: str) -> Message:
-        """Make the worker; return its notes."""
+    def __init__(self, reply: Callable[[tuple[int, Any]], Any] = lambda message: message) -> None:
+        self._reply = reply
+        self._ahead, self._at_work = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
 
-        def made() -> tuple[str, ...]:
-            self._worker = self._maker(device)
-            notes: tuple[str, ...] = self._worker.notes
-            return notes
+    def do(self, number: int, content: Any) -> Any:
+        """Do a task, of which the first makes the worker; return the last reply."""
+        return self.take(number, content).result()
 
-        return _attempted("started", GATHER, made)
+    def take(self, number: int, content: Any) -> Future[Any]:
+        """Let the threads do this."""
+        ahead = None if number == START else self._ahead.submit(self._worker.prepare, content)
+        return self._at_work.submit(self._do, number, content, ahead)
 
-    def take(self, number: int, content: Any) -> Message:
-        """Prepare a task."""
-        prepare = (lambda: None) if number == GATHER else partial(self._worker.prepare, content)
-        self._ahead.put(_attempted("progress", number, prepare))
-        return "progress", number, 0
-
-    def answer(self) -> Message:
-        """Do the next task; return the result, who did it, and notes."""
-        kind, number, prepared = message = self._ahead.get()
-        if kind == "failed":
-            return message
-        self._done = "progress", number, 0
-
-        def done() -> tuple[Any, dict[str, object], tuple[str, ...]]:
-            worker = self._worker
-            result = worker.give_back() if number == GATHER else worker.work(prepared, self._advance)
-            return result, worker.by, worker.notes
-
-        return _attempted("answer", number, done)
-
-    def progress(self) -> Message:
-        """Return how much of the current task is done."""
-        return self._done
-
-    def _advance(self, count: int) -> None:
-        kind, number, done = self._done
-        self._done = kind, number, done + count
-        self._report(self._done)
-
-
-Message: TypeAlias = "tuple[Any, int, Any]"
-"""An `Event` without its slot."""
-
-
-def _attempted(kind: str, number: int, function: Callable[[], Any]) -> Message:
-    """Return what a function returns, or its error as it is raised in the process that has the pool."""
-    try:
-        return kind, number, function()
-    except (TrecevalError, MemoryError) as error:
-        return "failed", number, error
-    except Exception:  # noqa: BLE001 - a bug, of which the traceback cannot travel
-        return "failed", number, RuntimeError(f"a worker failed\n{traceback.format_exc()}")
+    def _do(self, number: int, content: Any, ahead: Future[Any] | None) -> Any:
+        result = None
+        try:
+            if ahead is None:
+                self._worker: Any = content()
+            else:
+                result = self._worker.work(ahead.result(), lambda count: self._reply((number, count)))
+            return self._reply((number, (result, self._worker.by, self._worker.notes)))
+        except (TrecevalError, MemoryError) as error:
+            return self._reply((number, error))
+        except (Exception, SystemExit):  # noqa: BLE001 - a bug, of which the traceback cannot travel
+            return self._reply((number, RuntimeError(f"a worker failed\n{traceback.format_exc()}")))
 
 
 # Processes of this machine
 
 
 class Processes:
-    """A process for each of several devices: `Transport`. If one dies, this is an error.
+    """A process for each of several devices: a transport. If one dies, this is an error.
 
     Each process is started afresh and has a pipe of its own: whatever kills one is seen at once as the end of its pipe,
     and whatever kills this process is seen by the others in the same way, so that they end with it.
 
     Parameters
     ----------
-    maker : callable
-        Makes a worker in each process.
     devices : sequence of str
         The devices; one given twice gets two processes.
     """
 
-    def __init__(self, maker: Maker, devices: Sequence[str]) -> None:
-        self._maker = maker
-        self._slots = [Slot(device, number) for number, device in enumerate(devices)]
+    def __init__(self, devices: Sequence[str]) -> None:
+        self.slots = [Slot(device, device, number) for number, device in enumerate(devices)]
         self._processes: dict[Slot, tuple[Any, Connection]] = {}
 
-    def slots(self) -> Iterable[Slot]:
-        """Return a slot for each device; see `Transport.slots`."""
-        return self._slots
-
     def start(self, slot: Slot) -> None:
-        """Start a process; see `Transport.start`."""
+        """Begin to start the process of a slot that has none."""
+        ours, theirs = Pipe()
+        sharing = sum(other.device == slot.device for other in self.slots)
         # A fork would take over torch's threads and locks in whatever state they are.
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        sharing = sum(other.name == slot.name for other in self._slots)
-        process = context.Process(target=_serve, args=(theirs, self._maker, slot.name, sharing), daemon=True)
-        with _interrupts_held_back():
+        process = get_context("spawn").Process(target=_serve, args=(theirs, slot.device, sharing), daemon=True)
+        with ExitStack() as held_back:
+            if hasattr(signal, "pthread_sigmask"):  # the process never sees Ctrl-C, which reaches this one at the end
+                # It is started with the first process, and lets Ctrl-C through again when it is.
+                resource_tracker.ensure_running()
+                before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                held_back.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)
             process.start()
         theirs.close()
         self._processes[slot] = process, ours
 
     def give(self, slot: Slot, number: int, content: Any) -> None:
-        """Send a task; see `Transport.give`."""
+        """Send a process a task; whether it is still there, an event shows."""
         with suppress(OSError):
             self._processes[slot][1].send((number, content))
 
-    def events(self) -> Iterable[Event]:
-        """Wait for processes; see `Transport.events`."""
+    def events(self) -> Iterable[tuple[Slot, int, Any]]:
+        """Wait for replies, and yield them with their slots."""
         slots = {connection: slot for slot, (_, connection) in self._processes.items()}
-        ready = multiprocessing.connection.wait(list(slots))
-        for connection in slots.keys() & set(ready):
+        for connection in slots.keys() & wait(list(slots)):
             slot = slots[connection]
             try:
-                yield Event(slot, *connection.recv())
+                yield slot, *connection.recv()
             except (EOFError, OSError):
                 failure = f"the process that works on {slot.name} was killed, or ended"
-                todo = "What is done is kept: repeat the command to resume."
-                todo += " If memory ran out, give a smaller --batch-size."
-                yield Event(slot, "failed", value=RunnerError(failure, todo))
+                todo = f"{RESUME} If memory ran out, give a smaller --batch-size."
+                raise RunnerError(failure, todo) from None
 
     def end(self, slot: Slot) -> None:
-        """Kill a process; see `Transport.end`."""
+        """End the process of a slot, which may be dead, whatever it is doing; no more is heard of it."""
         process, connection = self._processes.pop(slot)
         connection.close()
         process.kill()
         process.join()
 
     def close(self) -> None:
-        """Kill the processes; see `Transport.close`."""
-        for slot in list(self._processes):
-            self.end(slot)
+        """Release what is left when all processes were ended."""
 
 
-@contextmanager
-def _interrupts_held_back() -> Iterator[None]:
-    """Hold Ctrl-C back: processes that are started meanwhile never see it, and it reaches this one at the end."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    from multiprocessing import resource_tracker
-
-    # It is started with the first process, and lets Ctrl-C through again when it is.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _serve(connection: Connection, maker: Maker, device: str, sharing: int) -> None:
+def _serve(connection: Connection, device: str, sharing: int) -> None:
     """Work in a process, one of so many that share a device, until the parent ends or closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    far = _Far(maker, connection.send)
-
-    def listen() -> None:
-        try:
-            while True:
-                far.take(*connection.recv())
-        finally:
-            os._exit(0)
-
-    threading.Thread(target=listen, daemon=True).start()
     if device == "cpu":
         torch = import_torch()
         threads = max(1, torch.get_num_threads() // sharing)
         torch.set_num_threads(threads)
         os.environ["RAYON_NUM_THREADS"] = str(threads)  # the tokenizer's, read when it first starts one
-    connection.send(far.start(device))
-    while True:
-        connection.send(far.answer())
+    far = _Far(connection.send)
+    try:
+        while True:
+            far.take(*connection.recv())
+    except (EOFError, OSError):
+        os._exit(0)  # whatever the threads are doing
 
 
 # Ray
@@ -679,33 +475,25 @@ def connected(address: str) -> Iterator[Any]:
         import ray  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
         raise RunnerError("a cluster needs the package ray, which is not installed", INSTALL_RAY) from None
-    if ray.is_initialized():
+    with ExitStack() as stack:
+        if not ray.is_initialized():
+            # `auto` may be answered by the variable, as Ray does.
+            host, colon, port = (os.environ.get("RAY_ADDRESS", "") if address == "auto" else address).rpartition(":")
+            options: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
+            try:
+                if colon:  # where nobody listens, Ray would try for minutes
+                    socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+                ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, **options)
+            except Exception as error:
+                unreachable = f"no Ray cluster at {address}: {first_line(error)}"
+                todo = "Start one with `ray start --head` and give its HOST:PORT, or use local."
+                raise RunnerError(unreachable, todo) from error
+            stack.callback(ray.shutdown)
         yield ray
-        return
-    # `auto` may be answered by the variable, as Ray does.
-    host, colon, port = (os.environ.get("RAY_ADDRESS", "") if address == "auto" else address).rpartition(":")
-    options: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
-    try:
-        if colon:  # where nobody listens, Ray would try for minutes
-            _knock(host.strip("[]"), int(port))
-        ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, **options)
-    except Exception as error:
-        unreachable = f"no Ray cluster at {address}: {first_line(error)}"
-        todo = "Start one with `ray start --head` and give its HOST:PORT, or use local."
-        raise RunnerError(unreachable, todo) from error
-    try:
-        yield ray
-    finally:
-        ray.shutdown()
-
-
-def _knock(host: str, port: int, seconds: float = 10.0) -> None:
-    """Raise OSError where nobody listens."""
-    socket.create_connection((host, port), timeout=seconds).close()
 
 
 class Actors:
-    """An actor for each device of a Ray cluster, bound to its node: `Transport`. Results cannot be written to.
+    """An actor for each device of a Ray cluster, bound to its node: a transport. Results cannot be written to.
 
     Texts and vectors travel: only this process reads the collection and writes shards, and the nodes need the package
     and the model. An actor that dies is made again while its node answers; Ray calls a node alive for some 16 s after
@@ -713,8 +501,6 @@ class Actors:
 
     Parameters
     ----------
-    maker : callable
-        Makes a worker on a node.
     address : str
         As of `connected`.
     gpus : bool
@@ -726,98 +512,58 @@ class Actors:
         There is no cluster.
     """
 
-    def __init__(self, maker: Maker, address: str = "auto", *, gpus: bool = True) -> None:
+    def __init__(self, address: str = "auto", *, gpus: bool = True) -> None:
         self._stack = ExitStack()
         self._ray = self._stack.enter_context(connected(address))
-        self._maker = maker
         self._gpus = gpus and self._ray.cluster_resources().get("GPU", 0) > 0
-        self._cores: dict[Slot, int] = {}
         self._suspects: set[str] = set()
         self._handles: dict[Slot, Any] = {}
         self._coming: dict[Any, Slot] = {}
-        self._asked: dict[Slot, Any] = {}
 
+    @property
     def slots(self) -> Iterable[Slot]:
-        """Return the slots of nodes that are alive; see `Transport.slots`."""
-        for node in self._ray.nodes():
-            if node["Alive"] and self._answers(node):
-                cores, gpus = (int(node["Resources"].get(device, 0)) for device in ("CPU", "GPU"))
+        """The slots of nodes that are alive, with their cores."""
+        device = "cuda:0" if self._gpus else "cpu"  # a process is shown the GPU that it was given and no other
+        for node in [node for node in self._ray.nodes() if node["Alive"]]:
+            with suppress(OSError):  # a node that lost a worker counts while it can be reached
+                if node["NodeID"] in self._suspects:
+                    socket.create_connection((node["NodeManagerAddress"], node["NodeManagerPort"]), GLANCE).close()
+                cores, gpus = (int(node["Resources"].get(kind, 0)) for kind in ("CPU", "GPU"))
                 count = min(gpus if self._gpus else 1, cores)
                 for number in range(count):
-                    slot = Slot(node["NodeManagerHostname"], (node["NodeID"], number))
-                    self._cores[slot] = cores // count
-                    yield slot
-
-    def _answers(self, node: dict[str, Any]) -> bool:
-        """Say whether a node that lost a worker can be reached."""
-        if node["NodeID"] in self._suspects:
-            try:
-                _knock(node["NodeManagerAddress"], node["NodeManagerPort"], GLANCE)
-            except OSError:
-                return False
-        return True
+                    yield Slot(node["NodeManagerHostname"], device, (node["NodeID"], number, cores // count))
 
     def start(self, slot: Slot) -> None:
-        """Create an actor; see `Transport.start`."""
-        bound = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(slot.key[0], soft=False)
-        options = {
-            "num_cpus": self._cores[slot], "num_gpus": int(self._gpus), "scheduling_strategy": bound, "max_restarts": 0,
-            "max_task_retries": 0, "concurrency_groups": {"ahead": 1, "progress": 1},
-        }  # fmt: skip
-        self._handles[slot] = self._ray.remote(**options)(_Actor).remote(self._maker)
-        self._expect(slot, self._handles[slot].start.remote())
+        """Create an actor."""
+        node, _, cores = slot.key
+        bound = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
+        # Unless asked, Ray neither restarts an actor nor repeats its tasks.
+        options = {"num_cpus": cores, "num_gpus": int(self._gpus), "max_concurrency": WAITING}
+        self._handles[slot] = self._ray.remote(scheduling_strategy=bound, **options)(_Far).remote()
 
     def give(self, slot: Slot, number: int, content: Any) -> None:
-        """Send a task; see `Transport.give`."""
-        handle = self._handles[slot]
-        self._expect(slot, handle.take.options(concurrency_group="ahead").remote(number, content))
-        self._expect(slot, handle.answer.remote())
+        """Send an actor a task; how far it is with it is not known until it is done."""
+        self._coming[self._handles[slot].do.remote(number, content)] = slot
 
-    def _expect(self, slot: Slot, reference: Any) -> Any:
-        self._coming[reference] = slot
-        return reference
-
-    def events(self) -> Iterable[Event]:
-        """Wait for actors, and ask for progress if nothing comes; see `Transport.events`."""
-        exceptions = self._ray.exceptions
+    def events(self) -> Iterable[tuple[Slot, int, Any]]:
+        """Wait a while for replies, and yield them with their slots; with None in place of one, an actor is lost."""
         if not self._coming:
             time.sleep(GLANCE)
-            return
-        ready, _ = self._ray.wait(list(self._coming), timeout=GLANCE)
-        for reference in ready:
+        for reference in self._ray.wait(list(self._coming), timeout=GLANCE)[0]:
             slot = self._coming.pop(reference)
             try:
-                yield Event(slot, *self._ray.get(reference))
-            except exceptions.RayTaskError as error:
-                yield Event(slot, "failed", value=RuntimeError(f"a worker failed\n{error}"))
-            except exceptions.RayError:
+                yield slot, *self._ray.get(reference)
+            except self._ray.exceptions.RayTaskError as error:
+                raise RuntimeError(f"a worker failed\n{error}") from None
+            except self._ray.exceptions.RayError:
                 self._suspects.add(slot.key[0])
-                yield Event(slot, "lost")
-        if not ready:
-            for slot, handle in self._handles.items():
-                if self._asked.get(slot) not in self._coming:
-                    asked = handle.progress.options(concurrency_group="progress").remote()
-                    self._asked[slot] = self._expect(slot, asked)
+                yield slot, START, None
 
     def end(self, slot: Slot) -> None:
-        """Kill an actor; see `Transport.end`."""
+        """Kill an actor, which may be dead."""
         self._ray.kill(self._handles.pop(slot))
         self._coming = {reference: other for reference, other in self._coming.items() if other != slot}
 
     def close(self) -> None:
-        """Kill the actors, and end the connection with the cluster if it was made here; see `Transport.close`."""
-        for slot in list(self._handles):
-            self.end(slot)
+        """End the connection with the cluster if it was made here."""
         self._stack.close()
-
-
-class _Actor(_Far):
-    """What Ray starts for each device."""
-
-    def start(self, device: str = "cpu") -> Message:
-        """Make the worker of the device that Ray has given; return its notes."""
-        import ray
-
-        # Ray shows each process the GPU that it was given and no other, but all of them to one without.
-        given = ray.get_runtime_context().get_accelerator_ids().get("GPU")
-        return super().start("cuda:0" if given else device)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from itertools import repeat
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from treceval_py.data.ranking import PLAIN, arrange
 from treceval_py.errors import InputError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.named import read_run
-from treceval_py.retrieval.engines import Reranker, reranker_maker
+from treceval_py.retrieval.engines import PACKAGES, Reranker, reranker_maker
 from treceval_py.retrieval.parts import Parts, key_of
 from treceval_py.retrieval.pool import Task, open_pool
 from treceval_py.retrieval.shards import canonical, locked
@@ -34,11 +34,6 @@ from treceval_py.runs.writing import SearchResults, Written, check_output, check
 
 PAIRS = 1024
 """Approximate pairs scored together: a kill can cost this much work, some minutes of a CPU."""
-
-PACKAGES = ("numpy", "pyarrow", "torch", "transformers", "tokenizers")
-"""Packages that decide the scores, or write them."""
-
-Pair: TypeAlias = "tuple[str, str]"
 
 
 class Outcome(NamedTuple):
@@ -121,7 +116,7 @@ def rerank(
         texts, digest = _digest(asked, passages), digest_of_file(run)
         parts = Parts(os.path.join(work, "rerank", key_of([digest, first.depth, texts, decides])), len(first.groups))
         left = {part: [(asked[qid], passages[docid]) for qid, docid in first.pairs(part)] for part in parts.missing()}
-        tasks = [Task(group, pairs, len(pairs)) for group, pairs in left.items()]
+        tasks = [Task(part, pairs, len(pairs)) for part, pairs in left.items()]
         notes = _score(tasks, int(first.lengths.sum()), reranker, parts, reporter) if tasks else ()
         longest = int(np.diff(first.run.offsets).max())
         ranked, count = _ranked(first, parts, longest), len(first.run)
@@ -140,7 +135,7 @@ def rerank(
             "texts": {"passages": {"name": corpus.name}, "queries": {"name": queries.name}, "sha256": texts},
             # What was tuned on some queries is so when it is reranked, too.
             **({"tuned": before["tuned"]} if before is not None and "tuned" in before else {}),
-            **provenance(command, begun, PACKAGES, paths=paths),
+            **provenance(command, begun, (*PACKAGES, "pyarrow"), paths=paths),
             "notes": notes,
         }  # fmt: skip
         record = write_sidecar(output, record, paths=paths)
@@ -177,7 +172,7 @@ class _Heads:
         size = max(1, PAIRS // depth)
         self.groups = [range(len(self.run))[start : start + size] for start in range(0, len(self.run), size)]
 
-    def pairs(self, group: int) -> Iterator[Pair]:
+    def pairs(self, group: int) -> Iterator[tuple[str, str]]:
         """Yield the ids of the queries and documents of a group, best first in each query."""
         for query in self.groups[group]:
             start = int(self.run.offsets[query])
@@ -198,8 +193,7 @@ def _texts(texts: Texts, ids: Iterable[str], side: str, reporter: Reporter) -> d
                 by_id[text_id] = text
         reporter.advance(len(chunk.ids))
     reporter.end()
-    lost = [text_id for text_id in wanted if text_id not in by_id]
-    if lost:
+    if lost := [text_id for text_id in wanted if text_id not in by_id]:
         lack = f"{len(lost):,} of the {len(wanted):,} {side} to rerank are not there, such as {quoted(encode(lost[0]))}"
         raise InputError(lack, f"Give the {side} that the run was made with.", file=texts.name)
     return by_id
@@ -219,8 +213,7 @@ def _score(tasks: Sequence[Task], total: int, reranker: Reranker, parts: Parts, 
     """Score the groups that have no scores yet; return what there is to note."""
     unit = "cluster" if reranker.ray is not None else "device" if len(reranker.devices) == 1 else "devices"
     reporter.begin("load the reranker", None, unit)
-    maker = reranker_maker(reranker, reranker.engine)
-    with closing(open_pool(maker, reranker.devices, reranker.ray)) as pool:
+    with closing(open_pool(reranker_maker(reranker), reranker.devices, reranker.ray)) as pool:
         reporter.advance(len(reranker.devices) or 1)
         reporter.end()
         reporter.begin("rerank", total, "pairs", total - sum(task.size for task in tasks))

@@ -7,6 +7,7 @@ where that can run the model; and if a batch does not fit in memory, it is made 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,11 @@ class _Batches(Loaded):
     """What its encoders and rerankers share."""
 
     engine = "sentence-transformers"
-    _tokens: Tokens
 
-    def _run(
-        self, rows: list[dict[str, IntArray]], forward: Callable[..., Any], advance: Advance
-    ) -> tuple[Any, IntArray]:
-        """Return the results of `forward` for each batch, and the number of each row in the order of the batches."""
+    def _run(self, rows: list[dict[str, IntArray]], forward: Callable[..., Any], advance: Advance) -> Any:
+        """Return the results of `forward` for all rows, as an array or a sparse matrix."""
+        from scipy.sparse import vstack  # type: ignore[import-untyped,unused-ignore]
+
         torch = import_torch()
         # FlagModel's own expression: which of several texts of the same length come first decides on the batches too.
         order = np.argsort([-len(row["input_ids"]) for row in rows])
@@ -39,19 +39,17 @@ class _Batches(Loaded):
                 with torch.inference_mode(), self._computing():
                     results.append(forward({name: inputs[name].to(self._device) for name in inputs}))
             except Exception:  # it runs out of memory in many ways
-                size = min(size, len(batch)) * 3 // 4
-                if not size:
+                if not (size := min(size, len(batch)) * 3 // 4):
                     raise
                 continue
             start += len(batch)
             advance(len(batch))
         if size < self._batch_size:
             self._fitted(size)
-        return results, order
-
-    def _model_keywords(self) -> dict[str, Any]:
-        # Other shapes were refused before: the error itself names none.
-        return {"dtype": getattr(import_torch(), self._weights)}
+        if not torch.is_tensor(results[0]):
+            return vstack(results, format="csr")[np.argsort(order)]
+        joined = torch.cat(results)[np.argsort(order)]  # not before: a GPU need not wait for each batch
+        return (joined if self._weights == "float16" else joined.float()).cpu().numpy()
 
 
 class Encoder(_Batches, TextEncoder):
@@ -59,47 +57,38 @@ class Encoder(_Batches, TextEncoder):
 
     _network_class = "AutoModel"
 
-    def _load(self) -> Any:
+    def _load(self) -> tuple[Any, Tokens]:
         from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]
 
         self._check_weights(self._network_class)
-        self._prompts: dict[Side, dict[str, int]] = {}
         self._layers = SentenceTransformer(modules=self._modules(), device=self._device).eval()
         if self._device == "cpu":
             self._layers.float()  # fp16 rounds weights there, as in FlagModel
-        self._network, tokenizer = self._layers.transformers_model, self._layers.tokenizer
+        tokenizer, self._prompts = self._layers.tokenizer, dict[Side, dict[str, int]]()
         for side in SIDES:  # some models leave the instruction out of the mean
             if instruction := self._settings.instruction(side):
                 alone = tokenizer(instruction)["input_ids"]
                 self._prompts[side] = {"prompt_length": len(alone) - (alone[-1] in tokenizer.all_special_ids)}
-        return tokenizer
+        return self._layers.transformers_model, Tokens(tokenizer)
 
     def _modules(self) -> list[Any]:
         """Return the layers; what does not say how it pools gets the pooling of the settings."""
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.sentence_transformer import modules  # type: ignore[import-not-found,unused-ignore]
 
-        model, how = self._model, self._model_keywords()
-        if "Pooling" in model.layers:
-            layers = list(SentenceTransformer(model.folder, device="cpu", local_files_only=True, model_kwargs=how))
-        else:
-            layers = [modules.Transformer(model.folder, model_kwargs=how)]
-            layers.append(modules.Pooling(layers[0].get_embedding_dimension(), self._settings.pooling))
+        model, how = self._model, {"dtype": self._weights}
+        layers = list(SentenceTransformer(model.folder, device="cpu", local_files_only=True, model_kwargs=how))
+        if "Pooling" not in model.layers:
+            layers[1:] = [modules.Pooling(layers[0].get_embedding_dimension(), self._settings.pooling)]
         normal = self._settings.normalise and "Normalize" not in model.layers
         return [*layers, modules.Normalize()] if normal else layers
 
     def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
-        results, order = self._run([{"input_ids": row} for row in rows], self._forward(side), advance)
-        together = import_torch().cat(results)  # not before: a GPU need not wait for it
-        together = (together if self._weights == "float16" else together.float()).cpu().numpy()
-        vectors = np.empty_like(together)
-        vectors[order] = together
-        return vectors
+        return self._run([{"input_ids": row} for row in rows], partial(self._forward, side), advance)
 
-    def _forward(self, side: Side) -> Callable[[dict[str, Any]], Any]:
-        """Return the function that makes the vectors of a batch, where they are computed."""
-        prompt = self._prompts.get(side, {})
-        return lambda inputs: self._layers({**inputs, **prompt})["sentence_embedding"]
+    def _forward(self, side: Side, inputs: dict[str, Any]) -> Any:
+        """Return the vectors of a batch, where they are computed."""
+        return self._layers({**inputs, **self._prompts.get(side, {})})["sentence_embedding"]
 
 
 class Sparse(Encoder):
@@ -110,49 +99,38 @@ class Sparse(Encoder):
     def _modules(self) -> list[Any]:
         from sentence_transformers import SparseEncoder  # type: ignore[import-not-found,unused-ignore]
 
-        keywords = self._model_keywords()
-        made = SparseEncoder(self._model.folder, device="cpu", local_files_only=True, model_kwargs=keywords)
+        how = {"dtype": self._weights}
+        made = SparseEncoder(self._model.folder, device="cpu", local_files_only=True, model_kwargs=how)
         self._most: int | None = made.max_active_dims
         return list(made)
 
-    def _forward(self, side: Side) -> Callable[[dict[str, Any]], Any]:
+    def _forward(self, side: Side, inputs: dict[str, Any]) -> Any:
         from scipy.sparse import csr_matrix  # type: ignore[import-untyped,unused-ignore]
         from sentence_transformers.util import select_max_active_dims  # type: ignore[import-not-found,unused-ignore]
 
-        forward = super()._forward(side)
-
-        def weights(inputs: dict[str, Any]) -> Any:
-            vectors = forward(inputs)
-            if self._most is not None:
-                vectors = select_max_active_dims(vectors, self._most)
-            sparse = vectors.float().to_sparse().cpu()
-            return csr_matrix((sparse.values().numpy(), sparse.indices().numpy()), shape=sparse.shape)
-
-        return weights
-
-    def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
-        from scipy.sparse import vstack
-
-        results, order = self._run([{"input_ids": row} for row in rows], self._forward(side), advance)
-        return vstack(results, format="csr")[np.argsort(order)]
+        vectors = super()._forward(side, inputs)
+        if self._most is not None:
+            vectors = select_max_active_dims(vectors, self._most)
+        sparse = vectors.float().to_sparse().cpu()
+        return csr_matrix((sparse.values().numpy(), sparse.indices().numpy()), shape=sparse.shape)
 
 
 class Ranker(_Batches, PairRanker):
     """A cross-encoder with one label. Its logits are taken: sentence-transformers makes ties of high scores."""
 
-    def _load(self) -> Any:
+    def _load(self) -> tuple[Any, Tokens]:
         import transformers  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
         self._check_weights("AutoModelForSequenceClassification")
-        folder = self._model.folder
-        network = transformers.AutoModelForSequenceClassification.from_pretrained(folder, **self._model_keywords())
-        self._network = network.eval().to(self._device)
+        loaded = transformers.AutoModelForSequenceClassification.from_pretrained
+        network = loaded(self._model.folder, dtype=self._weights).eval().to(self._device)
         if self._device == "cpu":
-            self._network.float()
-        return transformers.AutoTokenizer.from_pretrained(folder)
+            network.float()
+        return network, Tokens(transformers.AutoTokenizer.from_pretrained(self._model.folder))
 
     def _scores(self, prepared: list[dict[str, IntArray]], advance: Advance) -> AnyArray:
-        results, order = self._run(prepared, lambda inputs: self._network(**inputs).logits.view(-1), advance)
-        scores = np.empty(len(prepared), dtype=np.float32)
-        scores[order] = import_torch().cat(results).float().cpu().numpy()
+        scores: AnyArray = self._run(prepared, self._forward, advance).astype(np.float32)
         return scores
+
+    def _forward(self, inputs: dict[str, Any]) -> Any:
+        return self._network(**inputs).logits.view(-1)

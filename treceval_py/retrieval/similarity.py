@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -68,7 +67,7 @@ def inner_product(a: ArrayLike, b: ArrayLike) -> Any:
 
     Raises
     ------
-    DataError
+    ValueError
         An argument is not a vector, or dimensions differ.
 
     Examples
@@ -81,8 +80,7 @@ def inner_product(a: ArrayLike, b: ArrayLike) -> Any:
     array([[1., 2.],
            [3., 4.]])
     """
-    first, second = _pair(a, b)
-    return np.inner(first, second)
+    return np.inner(_array(a), _array(b))
 
 
 def cosine(a: ArrayLike, b: ArrayLike) -> Any:
@@ -106,7 +104,7 @@ def cosine(a: ArrayLike, b: ArrayLike) -> Any:
 
     Raises
     ------
-    DataError
+    ValueError
         An argument is not a vector, or dimensions differ.
 
     Examples
@@ -118,7 +116,7 @@ def cosine(a: ArrayLike, b: ArrayLike) -> Any:
     >>> float(cosine([3, 4], [0, 0]))
     0.0
     """
-    first, second = _pair(a, b)
+    first, second = _array(a), _array(b)
     lengths = np.multiply.outer(np.linalg.norm(first, axis=-1), np.linalg.norm(second, axis=-1))
     product = np.asarray(np.inner(first, second))
     return np.divide(product, lengths, out=np.zeros(product.shape), where=lengths > 0)[()]
@@ -141,7 +139,7 @@ def euclidean_distance(a: ArrayLike, b: ArrayLike) -> Any:
 
     Raises
     ------
-    DataError
+    ValueError
         An argument is not a vector, or dimensions differ.
 
     Examples
@@ -153,26 +151,12 @@ def euclidean_distance(a: ArrayLike, b: ArrayLike) -> Any:
     """
     from scipy.spatial.distance import cdist  # type: ignore[import-untyped,unused-ignore]
 
-    first, second = _pair(a, b)
+    first, second = _array(a), _array(b)
     # Of the differences themselves: lengths and inner product would cancel where vectors are near each other.
     table: FloatArray = cdist(np.atleast_2d(first), np.atleast_2d(second))
     return table.reshape(first.shape[:-1] + second.shape[:-1])[()]
 
 
-def _pair(a: ArrayLike, b: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    first, second = _rows(a), _rows(b)
-    if first.shape[-1] != second.shape[-1]:
-        mismatch = f"vectors of {first.shape[-1]} and of {second.shape[-1]} dimensions cannot be compared"
-        raise DataError(mismatch, "Give vectors of one model.")
-    return first, second
-
-
-def _rows(vectors: ArrayLike) -> FloatArray:
-    form = "Give a vector (E,) or rows of vectors (N, E)."
-    try:
-        rows: FloatArray = np.asarray(vectors, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"a {type(vectors).__name__} that is not an array of numbers", form) from None
-    if rows.ndim not in (1, 2):
-        raise DataError(f"an array of shape {rows.shape} is not a vector", form)
-    return rows
+def _array(vectors: ArrayLike) -> FloatArray:
+    array: FloatArray = np.asarray(vectors, dtype=np.float64)
+    return array
