@@ -36,6 +36,9 @@ GROWTH = 300
 SEARCH = 1500
 """Megabytes that a search may take."""
 
+MODEL = "bge-made-up"
+"""The folder of the model: by such a name FlagEmbedding runs it."""
+
 
 class Options(argparse.Namespace):
     """What the command line said."""
@@ -74,7 +77,7 @@ def make_collection(folder: str, count: int, queries: int, dimensions: int) -> N
         for number, text in enumerate(passages(queries, seed=1)):
             stream.write(f"{number}\t{' '.join(text.split()[:6])}\n")
     shape = Architecture(dimensions, 1, 2) if dimensions else ARCHITECTURES["tiny"]
-    make_model(os.path.join(folder, "model"), shape)
+    make_model(os.path.join(folder, MODEL), shape)
 
 
 def make_search(folder: str, count: int, queries: int, dimensions: int) -> None:
@@ -89,7 +92,7 @@ def make_search(folder: str, count: int, queries: int, dimensions: int) -> None:
     make_collection(folder, 1, queries, dimensions)
     with open(os.path.join(folder, "collection.tsv"), "w", encoding="utf-8") as stream:
         stream.writelines(f"{number}\tpassage {number}\n" for number in range(count))
-    model = find_model(os.path.join(folder, "model"))
+    model = find_model(os.path.join(folder, MODEL))
     dense = Dense(model, settings_for(model, pooling="mean"), ["cpu"])
     output = os.path.join(folder, "run.txt")
     request = Request(open_collection(folder), output, f"{output}.work", dense)
@@ -105,7 +108,7 @@ def make_search(folder: str, count: int, queries: int, dimensions: int) -> None:
 def retrieve(folder: str, depth: int) -> Turn:
     """Run the command."""
     command = [str(BIN / "treceval"), "retrieve", folder, "-o", os.path.join(folder, "run.txt"), "-k", str(depth)]
-    command += ["--model", os.path.join(folder, "model"), "--pooling", "mean", "--device", "cpu"]
+    command += ["--model", os.path.join(folder, MODEL), "--pooling", "mean", "--device", "cpu"]
     return take(Tool("treceval retrieve", [command], env={"HF_HUB_OFFLINE": "1"}))
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from command import treceval
 from pages import HOME, blocks, differences, examples, fits, run
 from tiny_models import make_tiny_model
 
@@ -67,15 +66,9 @@ def test_pages_have_examples() -> None:
     assert [page for page, text in PAGES.items() if not blocks(text, "pycon")] == list(COMMANDS_ONLY)
 
 
-LATER = pytest.mark.xfail(
-    b"--engine" not in treceval(["retrieve", "--help"]).out, reason="options that are to come", strict=True
-)
-
-
 def case(page: str, *block: str) -> Any:
     """Return a page, or a block of its commands, as the case of a test."""
     marks = [pytest.mark.slow] if page in SLOW or "treceval grade" in "".join(block) else []
-    marks += [LATER] if page == RETRIEVE and block else []
     return pytest.param(page, *block, id=": ".join([page, *(examples(each)[0][0] for each in block)]), marks=marks)
 
 

@@ -87,20 +87,8 @@ def documented() -> dict[str, list[str]]:
 
 
 LINES = documented()
-LATER = pytest.mark.xfail(
-    b"--engine" not in treceval(["retrieve", "--help"]).out, reason="an option that is to come", strict=True
-)
 
-
-def marks(line: str) -> list[Any]:
-    return [LATER] if re.search("--embeddings |--bm25 |nprobe=|--work vectors", line) else []
-
-
-CASES = [
-    pytest.param(page, at, id=f"{page}: {line}", marks=marks(line))
-    for page, lines in LINES.items()
-    for at, line in enumerate(lines)
-]
+CASES = [pytest.param(page, at, id=f"{page}: {line}") for page, lines in LINES.items() for at, line in enumerate(lines)]
 
 
 SHORT = {"-o": "--output", "-k": "--depth", "-m": "--measure"}
@@ -196,10 +184,11 @@ def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Outcome(NamedTuple):
-    """How a command ended, the run that it wrote, if any, and where."""
+    """How a command ended, the run that it wrote, if any, with its record, and where."""
 
     done: Done
     run: Ranked
+    record: dict[str, Any]
     folder: Path
 
 
@@ -225,8 +214,10 @@ def outcomes_of(page: str, shapes: Path, folder: Path) -> list[Outcome]:
         paths = [sorted(glob.glob(word, root_dir=folder)) if "*" in word else [word] for word in words]
         done = treceval([*chain(*paths)], folder=folder)
         output = options_of(line).get("--output")
-        read = done.status == 0 and "--dry-run" not in line and output
-        made.append(Outcome(done, run_of(folder / output) if read else {}, folder))
+        run, record = {}, {}
+        if done.status == 0 and "--dry-run" not in line and output:
+            run, record = run_of(folder / output), json.loads((folder / f"{output}.json").read_text("utf-8"))
+        made.append(Outcome(done, run, record, folder))
     return made
 
 
@@ -493,6 +484,22 @@ def values_of(told: Options, ranked: Ranked) -> dict[str, float]:
 # Beside each other
 
 
+MODELS = {"dense": "BAAI/bge-base-en-v1.5", "sparse": "BAAI/bge-m3", "rerank": "BAAI/bge-reranker-v2-m3"}
+
+
+def model_of(told: Options) -> str:
+    """Return the model that encodes, or of `rerank` the one that scores; nothing if there is none."""
+    kind = {"retrieve": told.get("--retriever", "dense"), "rerank": "rerank"}.get(told.command, "")
+    return "" if "--embeddings" in told.options else told.get("--model", MODELS.get(kind, ""))
+
+
+def engines_of(record: dict[str, Any]) -> set[str]:
+    """Return what ran the models of a run, by its record."""
+    stages = [record, record["first_stage"]["record"] or {}] if "first_stage" in record else [record]
+    parts = [stage.get(name, {}) for stage in stages for name in ("queries", "passages", "reranker")]
+    return {by["engine"] for part in parts for by in part.get("by", [])}
+
+
 def expected(folder: Path, told: Options) -> Ranked:
     """Return the ranking that a command should write, made without it."""
     truncated = told.get("--protocol") == "truncated"
@@ -501,12 +508,8 @@ def expected(folder: Path, told: Options) -> Ranked:
         return fused(folder, told)
     if told.command == "rerank":
         first = {qid: in_order(ranking) for qid, ranking in run_of(folder / told.arguments[0]).items()}
-        name, depth = told.get("--model", "BAAI/bge-reranker-v2-m3"), int(told.get("--depth", "100"))
-        return reranked(folder, name, told, first, depth)
-    retriever = told.get("--retriever", "dense")
-    name = told.get("--model", {"dense": "BAAI/bge-base-en-v1.5", "sparse": "BAAI/bge-m3"}.get(retriever, ""))
-    if "--embeddings" in told.options:
-        name = "minilm"
+        return reranked(folder, model_of(told), told, first, int(told.get("--depth", "100")))
+    retriever, name = told.get("--retriever", "dense"), model_of(told) or "minilm"
     ways = {"dense": lambda: dense(folder, name, told, k), "sparse": lambda: sparse(folder, name, told, k)}
     ways |= {"jaccard": lambda: jaccard(told, k)}
     ranked = ways.get(retriever, lambda: bm25(told, k))()
@@ -566,6 +569,9 @@ def test_a_documented_command_does_what_the_tutorials_do(
         theirs = expected(folder, told)
         assert_same(outcome.run, theirs, collection_of(told).passages, NEAR)
         printed = printed_values(done)
+        names = filter(None, [model_of(told), told.get("--rerank")])
+        by = {"FlagEmbedding" if "bge-" in name else "sentence-transformers" for name in names}
+        assert engines_of(outcome.record) == by
         if told.command == "retrieve":
             values = values_of(told, theirs)
             assert printed
@@ -615,7 +621,6 @@ def test_with_the_tutorials_batches_the_vectors_are_flag_models_to_the_bit(shape
     assert_same(run_of(tmp_path / "run.txt"), dense(shapes, "BAAI/bge-base-en-v1.5", told, 1000), PASSAGES, 2e-7)
 
 
-@LATER
 def test_half_precision_is_the_tutorials_own(shapes: Path, tmp_path: Path) -> None:
     given = ["--precision", "fp16", "--device", "cpu", "--work", str(tmp_path / "w"), "-o", str(tmp_path / "run.txt")]
     done = treceval(["retrieve", "msmarco", "--split", "dev.small", *given], folder=shapes)
