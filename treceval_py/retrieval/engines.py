@@ -69,7 +69,7 @@ class Reranker(NamedTuple):
     depth : int
         How many documents of each query are reranked, best first. Those below are kept below them, in their order.
     precision : str
-        ``fp32``, ``bf16`` or ``fp16``, from `devices.choose_precision`.
+        ``fp32``, ``bf16`` or ``fp16``, from ``devices.choose_precision``.
     max_length : int, optional
         Tokens of a pair that count; by default 512, or as many as the model can take.
     batch_size : int, optional
@@ -77,7 +77,7 @@ class Reranker(NamedTuple):
     ray : str, optional
         The address of a Ray cluster to score on.
     engine : str, optional
-        ``flagembedding`` or ``sentence-transformers``; by default what suits the model, see `engines.engine_for`.
+        ``flagembedding`` or ``sentence-transformers``; by default what suits the model, see ``engines.engine_for``.
     """
 
     model: Model

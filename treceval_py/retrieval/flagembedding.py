@@ -34,6 +34,7 @@ class _HandOut:
         self.special_tokens_map = dict(tokenizer.special_tokens_map)
         ids = {name: tokenizer.convert_tokens_to_ids(name) for name in tokenizer.all_special_tokens}
         self.convert_tokens_to_ids = ids.__getitem__
+        self.fitting = (0, 0)
 
     def begin(self, rows: list[Any], advance: Advance) -> range:
         """Take rows, and return their numbers."""
@@ -53,8 +54,12 @@ class _HandOut:
 
         if not inputs:
             raise _NoBatchError
-        self.inputs, size = inputs, len(inputs["input_ids"])
+        self.inputs, size, longest = inputs, len(inputs["input_ids"]), len(inputs["input_ids"][0])
         self.sizes.append(size)
+        if len(self.sizes) == 1:
+            self.first = (size, longest)
+            if size <= self.fitting[0] and longest <= self.fitting[1]:  # it is only tried, and such a batch did fit
+                return BatchEncoding(self._tokens.pad({name: rows[:1] for name, rows in inputs.items()}))
         self._advance(min(size, self._left))
         self._left -= min(size, self._left)
         return BatchEncoding(self._tokens.pad(inputs))
@@ -92,6 +97,7 @@ class _Flag(Loaded):
         size = next(size for size, again in pairwise(self._handing.sizes) if size == again)
         if size < min(self._batch_size, len(rows)):
             self._fitted(size)
+        self._handing.fitting = max(self._handing.fitting, (size, self._handing.first[1]))
         return result
 
 

@@ -267,7 +267,7 @@ def settings_for(
     pooling : str, optional
         ``cls``, ``mean`` or ``lasttoken``.
     precision : str
-        ``fp32``, ``bf16`` or ``fp16``; see `devices.choose_precision`.
+        ``fp32``, ``bf16`` or ``fp16``; see ``devices.choose_precision``.
     instruction : str, optional
         What is written before each query.
     max_length : int, optional
