@@ -195,27 +195,21 @@ class Halves(io.RawIOBase):
 
 def count_encoded(path: str) -> None:
     """Write the ids of texts to a file before they are encoded, and of pairs of a group that some are scored."""
-    from treceval_py.retrieval.engines import PairRanker, TextEncoder
+    from treceval_py.retrieval.engines import Loaded
 
     log = _appending(path)
-    encoder: Any = TextEncoder
-    encode = encoder.work
+    loaded: Any = Loaded
+    work = loaded.work
 
     def counted(self: Any, prepared: Any, *rest: Any) -> Any:
         _, ids, side = prepared
-        if isinstance(ids, list):  # otherwise they are texts that only try out the model
+        if ids is None:
+            os.write(log, b"pairs\n")
+        elif isinstance(ids, list):  # otherwise they are texts that only try out the model
             os.write(log, "".join(f"{side}\t{each}\n" for each in ids).encode())
-        return encode(self, prepared, *rest)
+        return work(self, prepared, *rest)
 
-    encoder.work = counted
-    scorer: Any = PairRanker
-    work = scorer.work
-
-    def scored(self: Any, pairs: Any, *rest: Any) -> Any:
-        os.write(log, b"pairs\n")
-        return work(self, pairs, *rest)
-
-    scorer.work = scored
+    loaded.work = counted
 
 
 def answer(request: Request) -> Answer:

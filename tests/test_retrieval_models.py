@@ -65,6 +65,12 @@ def make(folder, config=BERT, *, weights="model.safetensors", tokenizer="vocab.t
     return str(folder)
 
 
+def weighs_words(folder):
+    """Add what bge-m3 weighs words by, and what FlagEmbedding loads with it."""
+    for name in ("sparse_linear.pt", "colbert_linear.pt"):
+        Path(folder, name).write_bytes(b"weights")
+
+
 def sha256(content):
     return hashlib.sha256(content).hexdigest()
 
@@ -200,11 +206,11 @@ def test_a_model_is_used_only_as_what_it_is(tmp_path, name, made, kinds):
 def test_lexical_weights_make_a_dense_model_a_sparse_one_too(tmp_path):
     folder = make(tmp_path / "bge-m3", {**BERT, "vocab_size": 9}, modules=["Transformer", "Pooling", "Normalize"])
     assert "dense" in refusal(find_model, folder, wanted="sparse")
-    (tmp_path / "bge-m3" / "sparse_linear.pt").write_bytes(b"weights")
+    weighs_words(folder)
     dense, sparse = find_model(folder), find_model(folder, wanted="sparse")
     assert (dense.lexical_weights, sparse.lexical_weights) == (True, True)
     assert (dense.dimensions, sparse.dimensions) == (4, 9)
-    assert set(sparse.files) - set(dense.files) == {"sparse_linear.pt"}
+    assert set(sparse.files) - set(dense.files) == {"colbert_linear.pt", "sparse_linear.pt"}
     assert (settings_for(sparse).pooling, settings_for(sparse).normalise) == ("", False)
 
 
@@ -350,7 +356,7 @@ def test_a_preview_downloads_the_configuration_and_no_weights(hub, downloads):
     model = find_model("BAAI/bge-base-en-v1.5", weights=False)
     small = ["1_Pooling/config.json", "config.json"]
     assert asked == [("BAAI/bge-base-en-v1.5", {"revision": COMMIT, "allow_patterns": small})]
-    assert (model.hidden_size, model.bytes, model.files, model.titles[0]) == (768, 437_955_512, {}, "bge-base-en-v1.5")
+    assert (model.dimensions, model.bytes, model.files, model.titles[0]) == (768, 437_955_512, {}, "bge-base-en-v1.5")
 
 
 # Settings
@@ -457,8 +463,7 @@ def test_settings_out_of_range_are_refused_and_their_neighbours_are_not(tmp_path
     says = find_model(make(tmp_path / "mean" / "m", **MEAN))
     cls = {"pooling": "cls"}
     refused = [
-        (says, cls), (silent, {"pooling": "max"}), (silent, {**cls, "max_length": 65}),
-        (silent, {**cls, "max_length": 2}),
+        (says, cls), (silent, {**cls, "max_length": 65}), (silent, {**cls, "max_length": 2}),
     ]  # fmt: skip
     assert [refusal(settings_for, model, **given).removeprefix(model.name) for model, given in refused] == snapshot
     assert settings_for(silent, pooling="cls", max_length=64).max_length == 64
@@ -549,13 +554,15 @@ def loaded(tmp_path, monkeypatch):
     """Give a function that makes an encoder without torch; its vectors are rows of the identity matrix."""
     model = find_model(make(tmp_path / "m", **MEAN))
     monkeypatch.setattr(engines, "quiet", nullcontext)
+    torch = SimpleNamespace(autocast=lambda *_, **__: nullcontext(), bfloat16=None)
+    monkeypatch.setattr(engines, "import_torch", lambda: torch)
 
-    class Identity(engines.TextEncoder):
+    class Identity(engines.Loaded):
         def _load(self):
             words = SimpleNamespace(get_input_embeddings=lambda: SimpleNamespace(weight=np.zeros((4, 4))))
             return words, engines.Tokens(Words(self.word))
 
-        def _vectors(self, rows, side, advance):
+        def _compute(self, rows, side, advance):
             return np.eye(len(rows), 4, dtype=np.float32) * next(np.nan if 9 in row else 1 for row in rows)
 
     def load(*, word=3, **settings):
@@ -604,25 +611,26 @@ LEFT_OUT = {"pooling": {"pooling_mode": "mean", "include_prompt": False}, "promp
     ],
 )  # fmt: skip
 def test_bge_models_run_through_flag_embedding_and_others_through_sentence_transformers(
-    tmp_path, name, made, wanted, engines_
+    tmp_path, monkeypatch, name, made, wanted, engines_
 ):
+    monkeypatch.setattr(engines, "import_flag_embedding", lambda: None)
     folder = make(tmp_path / name, **made)
     if made is M3:
-        (tmp_path / name / "sparse_linear.pt").write_bytes(b"weights")
+        weighs_words(folder)
     model = find_model(folder, wanted=wanted)
-    assert engines.engine_for(model) == engines_[0]
+    assert engines.check_engine(model) == engines_[0]
     for engine in engines.ENGINES:
         if engine in engines_:
-            assert engines.engine_for(model, engine) == engine
+            assert engines.check_engine(model, engine) == engine
         else:
-            assert refusal(engines.engine_for, model, engine).endswith(
-                f"--engine {engine} cannot run this model. Leave the option out."
+            assert refusal(engines.check_engine, model, engine).endswith(
+                f"--engine {engine} cannot run this model. Give {' or '.join(engines_)}."
             )
 
 
 def test_an_engine_that_does_not_exist_is_refused(tmp_path):
-    told = refusal(engines.engine_for, find_model(make(tmp_path / "m", **CLS)), "onnx")
-    assert told == "there is no engine 'onnx'. Give flagembedding or sentence-transformers."
+    told = refusal(engines.check_engine, find_model(make(tmp_path / "m", **CLS)), "onnx")
+    assert told.endswith("/m: --engine onnx cannot run this model. Give flagembedding or sentence-transformers.")
 
 
 @pytest.fixture

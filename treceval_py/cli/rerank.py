@@ -46,10 +46,10 @@ MODEL = "BAAI/bge-reranker-v2-m3"
 def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> None:
     r"""Rerank the first documents of each query of RUN with a cross-encoder, and write OUT in TREC's format.
 
-    The model, one of BGE's rerankers (base, large, v2-m3) or any cross-encoder with one label, reads each query
-    together with each passage. Scores are logits, as from FlagEmbedding's FlagReranker. They are kept in a work folder
-    until OUT is complete; to resume an interrupted run, repeat the command. OUT.json, next to OUT, records its inputs
-    and settings. `treceval retrieve --rerank` retrieves and reranks in one command.
+    The model, one of BGE's rerankers (base, large, v2-m3, v2-gemma) or any cross-encoder with one label, reads each
+    query together with each passage. Scores are logits, as from FlagEmbedding's FlagReranker. They are kept in a work
+    folder until OUT is complete; to resume an interrupted run, repeat the command. OUT.json, next to OUT, records its
+    inputs and settings. `treceval retrieve --rerank` retrieves and reranks in one command.
 
     \b
     treceval rerank bm25.txt -o reranked.txt --corpus msmarco/collection.tsv --queries msmarco/queries.dev.small.tsv

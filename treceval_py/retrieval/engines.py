@@ -1,7 +1,7 @@
 """Engines that run models, FlagEmbedding and sentence-transformers: which of them runs a model, and what they share.
 
-An engine is a module with an ``Encoder``, a ``Sparse`` and a ``Ranker``, each a worker of a pool. Its `prepare` makes
-tokens of texts in another thread, ahead of the model, and its `work` runs the model over them.
+An engine is a module with an ``Encoder``, a ``Sparse`` and a ``Ranker``, each a `Loaded` model, which is a worker of a
+pool. Its `prepare` makes tokens in another thread, ahead of the model, and its `work` runs the model over them.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treceval_py._types import AnyArray, IntArray
+from treceval_py._types import IntArray
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.devices import choose_precision, default_batch_size, import_torch
 from treceval_py.retrieval.hub import INSTALL, check_packages, first_line, import_flag_embedding
-from treceval_py.retrieval.models import POOLINGS, PRECISIONS, Model, Settings, Side, model_here
+from treceval_py.retrieval.models import POOLINGS, PRECISIONS, Model, Settings, Side, model_here, settings_for
 from treceval_py.retrieval.pool import Advance, Maker
 from treceval_py.runs.record import version_of
 
-ENGINES = {
-    "flagembedding": "treceval_py.retrieval.flagembedding",
-    "sentence-transformers": "treceval_py.retrieval.sentence_transformers",
-}
-"""The modules of the engines, by the engines' names."""
+ENGINES = ("flagembedding", "sentence-transformers")
+"""The engines; their modules are called so too."""
+
+CLASSES = {"dense": "Encoder", "sparse": "Sparse", "reranker": "Ranker"}
+"""The engines' classes, by kinds of models."""
 
 PACKAGES = ("numpy", "tokenizers", "torch", "transformers")
 """Packages that decide the last digits, beside the engine."""
@@ -50,8 +50,7 @@ SAME = 0.9999
 WORD = "river "
 """The unit of the longest text."""
 
-LEAST = 32
-"""Tokens that a pair may have at least: special tokens must leave room for query and passage."""
+MEMORY = "If it is memory, free some, or give a smaller --max-length."
 
 BARS: dict[str, Callable[..., Any]] = {"tqdm": lambda items, **_: items, "trange": lambda *ends, **_: range(*ends)}
 """What FlagEmbedding counts batches with, by its names there, without the bar that it draws."""
@@ -90,9 +89,15 @@ class Reranker(NamedTuple):
     engine: str | None = None
 
     @property
-    def length(self) -> int:
-        """Return how many tokens of a pair count."""
-        return self.max_length or min(512, self.model.positions)
+    def settings(self) -> Settings:
+        """Return the precision and the length.
+
+        Raises
+        ------
+        RunnerError
+            The length is out of range.
+        """
+        return settings_for(self.model, precision=self.precision, max_length=self.max_length)
 
     def check(self) -> None:
         """Refuse models and settings that no pair can be scored with.
@@ -100,27 +105,15 @@ class Reranker(NamedTuple):
         Raises
         ------
         RunnerError
-            A package is missing, the engine cannot run the model, or the length is out of range.
+            A package is missing, the engine cannot run the model, or the depth or the length is out of range.
         """
         check_packages("pyarrow", "torch", "transformers", *(["ray"] if self.ray is not None else []))
-        model = self.model
-        check_engine(model, self.engine)
-        if not LEAST <= self.length <= model.positions:
-            too_long = f"pairs of {self.length} tokens cannot be scored"
-            raise RunnerError(too_long, f"Give {LEAST} to {model.positions}.", file=model.name)
-
-    def decides(self) -> dict[str, Any]:
-        """Return what decides the scores of pairs, as plain JSON; batch size and device may change the last digits."""
-        model = self.model
-        return {
-            "model": {"name": model.name, "revision": model.revision, "files": model.files},
-            "precision": self.precision,
-            "max_length": self.length,
-            "query_max_length": self.length * 3 // 4,
-        }
+        check_engine(self.model, self.engine)
+        if self.depth < 1 or not self.settings:
+            raise RunnerError(f"{self.depth} documents per query are to be reranked", "Ask for 1 or more.")
 
 
-def engine_for(model: Model, asked: str | None = None) -> str:
+def check_engine(model: Model, asked: str | None = None) -> str:
     """Return the engine that runs a model: FlagEmbedding for BGE's, if it can, else sentence-transformers.
 
     Parameters
@@ -133,52 +126,28 @@ def engine_for(model: Model, asked: str | None = None) -> str:
     Returns
     -------
     str
-        A name of `ENGINES`.
+        One of `ENGINES`.
 
     Raises
     ------
     RunnerError
-        There is no such engine, or it cannot run the model.
+        It cannot run the model; or it is FlagEmbedding, which cannot be imported.
     """
-    weighs = model.kind == "sparse" and model.lexical_weights
-    prompted = model.kind == "reranker" and model.architecture.endswith("ForCausalLM")
-    able = {"flagembedding": _flag_embedding_runs(model), "sentence-transformers": not (weighs or prompted)}
-    if asked is None:
-        preferred = any(title.startswith("bge-") for title in model.titles) or not able["sentence-transformers"]
-        return "flagembedding" if preferred and able["flagembedding"] else "sentence-transformers"
-    if asked not in ENGINES:
-        raise RunnerError(f"there is no engine {asked!r}", f"Give {' or '.join(ENGINES)}.")
-    if not able[asked]:
-        raise RunnerError(f"--engine {asked} cannot run this model", "Leave the option out.", file=model.name)
-    return asked
-
-
-def check_engine(model: Model, asked: str | None = None) -> None:
-    """Refuse an engine that cannot run a model, or cannot be imported, before texts are read.
-
-    Parameters
-    ----------
-    model : Model
-        From `models.find_model`.
-    asked : str, optional
-        The engine that is asked for.
-
-    Raises
-    ------
-    RunnerError
-        As of `engine_for`; or FlagEmbedding is to run the model and cannot be imported.
-    """
-    if engine_for(model, asked) == "flagembedding":
-        import_flag_embedding()
-
-
-def _flag_embedding_runs(model: Model) -> bool:
-    """Return whether FlagEmbedding can run a model."""
-    if model.kind != "dense":
-        return model.kind == "reranker" or model.lexical_weights
     layers = set(model.layers) <= {"Transformer", "Pooling", "Normalize"}
-    # It cannot leave the instruction out of the mean.
-    return layers and model.pooling in (None, *POOLINGS) and (model.pools_prompt or not model.prompts)
+    # FlagModel cannot leave the instruction out of the mean.
+    pools = model.pooling in (None, *POOLINGS) and (model.pools_prompt or not model.prompts)
+    able = {
+        "dense": (layers and pools, True),
+        "sparse": (model.lexical_weights, not model.lexical_weights),
+        "reranker": (True, not model.architecture.endswith("ForCausalLM")),
+    }
+    engines = [engine for engine, runs in zip(ENGINES, able[model.kind], strict=True) if runs]
+    engine = asked or engines[0 if any(title.startswith("bge-") for title in model.titles) else -1]
+    if engine not in engines:
+        raise RunnerError(f"--engine {engine} cannot run this model", f"Give {' or '.join(engines)}.", file=model.name)
+    if engine == "flagembedding":
+        import_flag_embedding()
+    return engine
 
 
 def encoder_maker(model: Model, settings: Settings, batch_size: int | None = None, engine: str | None = None) -> Maker:
@@ -193,7 +162,7 @@ def encoder_maker(model: Model, settings: Settings, batch_size: int | None = Non
     batch_size : int, optional
         Texts to encode at once. Default: a number that suits the device.
     engine : str, optional
-        A name of `ENGINES`; see `engine_for`.
+        One of `ENGINES`; see `check_engine`.
 
     Returns
     -------
@@ -206,8 +175,7 @@ def encoder_maker(model: Model, settings: Settings, batch_size: int | None = Non
     RunnerError
         The engine cannot run the model.
     """
-    name = "Sparse" if model.kind == "sparse" else "Encoder"
-    return partial(_make, engine_for(model, engine), name, model, settings, batch_size)
+    return partial(_make, check_engine(model, engine), model, settings, batch_size)
 
 
 def reranker_maker(reranker: Reranker) -> Maker:
@@ -229,12 +197,13 @@ def reranker_maker(reranker: Reranker) -> Maker:
     RunnerError
         The engine cannot run the model.
     """
-    return partial(_make, engine_for(reranker.model, reranker.engine), "Ranker", reranker)
+    return encoder_maker(reranker.model, reranker.settings, reranker.batch_size, reranker.engine)
 
 
-def _make(engine: str, name: str, *arguments: Any) -> Any:
+def _make(engine: str, model: Model, *arguments: Any) -> Any:
     """Make a worker of an engine on a device, the last argument."""
-    return getattr(import_module(ENGINES[engine]), name)(*arguments)
+    module = import_module(f"treceval_py.retrieval.{engine.replace('-', '_')}")
+    return getattr(module, CLASSES[model.kind])(model, *arguments)
 
 
 class Tokens:
@@ -293,19 +262,14 @@ class Tokens:
 
 
 class Loaded:
-    """A model on a device.
+    """A model on a device, ready to work; engines say how it is loaded and run.
 
     Parameters
     ----------
-    model : Model
-        From `models.find_model`.
+    model, settings, batch_size
+        As of `encoder_maker`. If a batch does not fit in memory, the remaining ones are smaller.
     device : str
         From `devices.devices_for`.
-    precision : str
-        As in `models.PRECISIONS`.
-    batch_size : int or None
-        Texts to encode at once. Default: a number that suits the device. If these do not fit in memory, the remaining
-        batches are smaller.
 
     Attributes
     ----------
@@ -319,23 +283,29 @@ class Loaded:
     """
 
     engine: str
-    unit = "texts"
     autocasts = True
     """Whether bf16 on a CPU means weights in fp32, and what profits computed in bf16."""
 
-    def __init__(self, model: Model, device: str, precision: str, batch_size: int | None) -> None:
+    def __init__(self, model: Model, settings: Settings, batch_size: int | None, device: str) -> None:
         self._lock = Lock()  # a tokenizer is one thread's at a time
-        self._precision = choose_precision(precision, [device])
         self.notes: tuple[str, ...] = ()
-        self._model, self._device = model_here(model), device
+        self._model, self._settings, self._device = model_here(model), settings, device
+        self._unit = "pair" if model.kind == "reranker" else "text"
         self._batch_size = batch_size or default_batch_size(device)
-        self._autocast = self.autocasts and (device, self._precision) == ("cpu", "bf16")
-        self._weights = "float32" if self._autocast else PRECISIONS[self._precision]  # as torch calls it
+        torch, precision = import_torch(), choose_precision(settings.precision, [device])
+        mixed = self.autocasts and (device, precision) == ("cpu", "bf16")
+        self._computing = torch.autocast("cpu", torch.bfloat16, enabled=mixed)
+        self._weights = "float32" if mixed else PRECISIONS[precision]  # as torch calls it
         with self._trying("the model cannot be loaded", "Copy it again, or use another."):
             self._network, self._tokens = self._load()
+            self._try()
 
     def _load(self) -> tuple[Any, Tokens]:
         """Load the model; return its network and its tokenizer."""
+        raise NotImplementedError
+
+    def _compute(self, rows: Any, side: Side, advance: Advance) -> Any:
+        """Run the model over tokens."""
         raise NotImplementedError
 
     @property
@@ -350,6 +320,58 @@ class Loaded:
             "versions": {name: version_of(name) for name in (self.engine, *PACKAGES)},
         }  # fmt: skip
 
+    def prepare(self, content: Any) -> Any:
+        """Make tokens.
+
+        Parameters
+        ----------
+        content : (sequence of str, sequence of str, {"passages", "queries"}) or list of (str, str)
+            Texts, at least one; their ids, for messages; and their kind, which decides the instruction. For a reranker,
+            pairs of a query and a passage.
+
+        Returns
+        -------
+        object
+            What `work` takes.
+        """
+        length = self._settings.max_length
+        with self._lock:
+            if self._unit == "pair":
+                return self._tokens.pairs(content, length), None, "passages"
+            texts, ids, side = content
+            return self._tokens.texts([self._settings.instruction(side) + text for text in texts], length), ids, side
+
+    def work(self, prepared: Any, advance: Advance) -> Any:
+        """Encode texts, or score pairs.
+
+        Parameters
+        ----------
+        prepared : object
+            From `prepare`. The same texts give the same bytes; among others a text's last digits may differ.
+        advance : callable
+            Called after each batch with its number of texts or pairs.
+
+        Returns
+        -------
+        (n, E) float32 or float16 array, CSR matrix of float32, or (n,) float32 array
+            Vectors, weights of words, or scores of pairs (logits, larger is better), without NaN and infinity.
+
+        Raises
+        ------
+        RunnerError
+            Memory runs out, the model fails, or a number is not finite.
+        """
+        rows, ids, side = prepared
+        with self._trying(f"the model fails on {self._device}, even on one {self._unit}", MEMORY), self._computing:
+            result = self._compute(rows, side, advance)
+        # A sum is not finite when a number is not, and of float32 it does not overflow.
+        sums = result if result.ndim == 1 else np.asarray(result.sum(axis=1, dtype=np.float64)).ravel()
+        if len(bad := np.flatnonzero(~np.isfinite(sums))):
+            wrong = "the score of a pair" if ids is None else f"the vector of text {ids[bad[0]]!r}"
+            todo = "Give --precision fp32; if it is, copy the model again."
+            raise RunnerError(f"{wrong} is not finite", todo, file=self._model.name)
+        return result
+
     @contextmanager
     def _trying(self, failure: str, todo: str) -> Iterator[None]:
         """Suppress output of the packages, and raise any error as a failure of the model."""
@@ -361,11 +383,6 @@ class Loaded:
         except Exception as error:  # damaged files, memory, unknown architectures: each has its own exception
             todo = INSTALL if isinstance(error, ImportError) else todo
             raise RunnerError(f"{failure}: {first_line(error)}", todo, file=self._model.name) from error
-
-    def _computing(self) -> Any:
-        """Return the context of computing."""
-        torch = import_torch()
-        return torch.autocast("cpu", torch.bfloat16, enabled=self._autocast)
 
     def _check_weights(self, kind: str) -> None:
         """Refuse weights that differ from the configuration: transformers would fill in the rest at random.
@@ -389,91 +406,12 @@ class Loaded:
 
     def _fitted(self, size: int) -> None:
         """Go on with smaller batches than were asked for, and note it."""
-        self.notes += (f"Memory on {self._device} is enough for {size} {self.unit} at once, not {self._batch_size}.",)
+        self.notes += (f"Memory on {self._device} is enough for {size} {self._unit}s at once, not {self._batch_size}.",)
         self._batch_size = size
 
-
-class TextEncoder(Loaded):
-    """A model of one vector for each text on a device, ready to encode; engines say how it is loaded and run.
-
-    Parameters
-    ----------
-    model, settings, batch_size
-        As of `encoder_maker`.
-    device : str
-        From `devices.devices_for`.
-
-    Raises
-    ------
-    RunnerError
-        A package is missing, or the model cannot be loaded or fails a check.
-    """
-
-    def __init__(self, model: Model, settings: Settings, batch_size: int | None, device: str) -> None:
-        self._settings = settings
-        super().__init__(model, device, settings.precision, batch_size)
-        self._check_tokenizer(self._tokens.tokenizer)
-        for side in SIDES:
-            self._try(side)
-
-    def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
-        """Run the model over the tokens of texts."""
-        raise NotImplementedError
-
-    def prepare(self, content: tuple[Sequence[str], Sequence[str], Side]) -> Any:
-        """Make tokens of texts.
-
-        Parameters
-        ----------
-        content : (sequence of str, sequence of str, {"passages", "queries"})
-            The texts, at least one; their ids, for messages; and their kind, which decides the instruction.
-
-        Returns
-        -------
-        object
-            What `work` takes.
-        """
-        texts, ids, side = content
-        with self._lock:
-            made = [self._settings.instruction(side) + text for text in texts]
-            return self._tokens.texts(made, self._settings.max_length), ids, side
-
-    def work(self, prepared: Any, advance: Advance) -> Any:
-        """Encode texts.
-
-        Parameters
-        ----------
-        prepared : object
-            From `prepare`. The same texts give the same bytes; among others a text's last digits may differ.
-        advance : callable
-            Called after each batch with the number of texts encoded.
-
-        Returns
-        -------
-        (n, E) float32 or float16 array, or CSR matrix of float32
-            C-contiguous, without NaN and infinity.
-
-        Raises
-        ------
-        RunnerError
-            Memory runs out, the model fails, or a vector is not finite.
-        """
-        rows, ids, side = prepared
-        memory = "If it is memory, free some, or give a smaller --max-length."
-        with self._trying(f"the model fails on {self._device}, even on one text", memory):
-            vectors = self._vectors(rows, side, advance)
-        # A sum is not finite when a number is not, and of float32 it does not overflow.
-        sums = np.asarray(vectors.sum(axis=1, dtype=np.float64)).ravel()
-        bad = np.flatnonzero(~np.isfinite(sums))
-        if len(bad):
-            todo = "The weights are damaged, perhaps."
-            todo = todo if self._precision == "fp32" else "Give --precision fp32 or bf16."
-            raise RunnerError(f"the vector of text {ids[bad[0]]!r} is not finite", todo, file=self._model.name)
-        return vectors
-
-    def _check_tokenizer(self, tokenizer: Any) -> None:
+    def _check_tokenizer(self) -> None:
         """Refuse a tokenizer without known words; note one without an end token."""
-        name = self._model.name
+        name, tokenizer = self._model.name, self._tokens.tokenizer
         tokens = tokenizer(f"{SCRIPTS} {PROBES[0]}", add_special_tokens=False)["input_ids"]
         if set(tokens) <= {tokenizer.unk_token_id}:
             no_words = "the tokenizer knows no word: every text would have the same vector"
@@ -485,80 +423,21 @@ class TextEncoder(Loaded):
             note = "The model's folder has code of its own, which is not run; "
             self.notes += (f"{note}transformers' {self._model.own_code} is used instead.",)
 
-    def _try(self, side: Side) -> None:
-        """Refuse a length that the model cannot take, and vectors that are not finite; note when all are the same."""
-        longest = self._settings.max_length
-        failure = f"the model fails on a text of {longest} tokens on {self._device}"
-        with self._trying(failure, "A smaller --max-length may help."):
-            rows, *_ = self.prepare(([WORD * longest, PROBES[0]], "", side))
-            self._vectors(rows, side, lambda _: None)
-        vectors = self.work(self.prepare((PROBES, PROBES, side)), lambda _: None)
-        one, other = (vectors.toarray() if self._model.kind == "sparse" else vectors).astype(np.float64)
-        length = float(np.linalg.norm(one) * np.linalg.norm(other))
-        if length == 0 or one @ other > SAME * length:
-            note = f"Unrelated {side} have nearly the same vector, so their ranking will be noise: "
-            self.notes += (f"{note}the model is untrained, or its pooling or --max-length is wrong.",)
-
-
-class PairRanker(Loaded):
-    """A reranker on a device; engines say how it is loaded and run.
-
-    Parameters
-    ----------
-    reranker : Reranker
-        The model, its precision and length, and the batch size.
-    device : str
-        From `devices.devices_for`.
-
-    Raises
-    ------
-    RunnerError
-        The model cannot be loaded, fails or lacks weights.
-    """
-
-    unit = "pairs"
-
-    def __init__(self, reranker: Reranker, device: str) -> None:
-        self._length = reranker.length
-        super().__init__(reranker.model, device, reranker.precision, reranker.batch_size)
-        longest = WORD * self._length
-        self.work(self.prepare([(longest, longest), (WORD, WORD)]), lambda _: None)  # what it cannot take fails here
-
-    def _scores(self, prepared: Any, advance: Advance) -> AnyArray:
-        """Run the model over pairs."""
-        raise NotImplementedError
-
-    def prepare(self, pairs: Sequence[tuple[str, str]]) -> Any:
-        """Make tokens of pairs of a query and a passage."""
-        with self._lock:
-            return self._tokens.pairs(pairs, self._length)
-
-    def work(self, prepared: Any, advance: Advance) -> AnyArray:
-        """Score pairs.
-
-        Parameters
-        ----------
-        prepared : object
-            From `prepare`. The same pairs give the same scores; among others, the last digits may differ.
-        advance : callable
-            Called with the number of pairs of each batch.
-
-        Returns
-        -------
-        (n,) float32 array
-            The logit of each pair; larger is better.
-
-        Raises
-        ------
-        RunnerError
-            The model fails, or a score is not finite.
-        """
-        with self._trying(f"the model fails on {self._device}", "A smaller --max-length may help."):
-            scores = self._scores(prepared, advance)
-        if not np.isfinite(scores).all():
-            wrong = "the score of a pair is not finite"
-            raise RunnerError(wrong, "Give --precision fp32; if it is, copy the model again.", file=self._model.name)
-        return scores
+    def _try(self) -> None:
+        """Refuse what the model cannot take, and results that are not finite; note when all vectors are the same."""
+        longest = WORD * self._settings.max_length
+        if self._unit == "pair":
+            self.work(self.prepare([(longest, longest), (WORD, WORD)]), lambda _: None)
+            return
+        self._check_tokenizer()
+        for side in SIDES:
+            rows = self.prepare(((*PROBES, longest), (*PROBES, "river river …"), side))
+            vectors = self.work(rows, lambda _: None)[:2]
+            one, other = (vectors.toarray() if self._model.kind == "sparse" else vectors).astype(np.float64)
+            length = float(np.linalg.norm(one) * np.linalg.norm(other))
+            if length == 0 or one @ other > SAME * length:
+                note = f"Unrelated {side} have nearly the same vector, so their ranking will be noise: "
+                self.notes += (f"{note}the model is untrained, or its pooling or --max-length is wrong.",)
 
 
 @contextmanager

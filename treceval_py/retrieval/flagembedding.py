@@ -7,15 +7,13 @@ the first one, and detects no pooling.
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from treceval_py._types import AnyArray, IntArray
+from treceval_py._types import IntArray
 from treceval_py.retrieval.devices import import_torch
-from treceval_py.retrieval.engines import Loaded, PairRanker, TextEncoder, Tokens
+from treceval_py.retrieval.engines import Loaded, Tokens
 from treceval_py.retrieval.hub import import_flag_embedding
 from treceval_py.retrieval.models import Side
 from treceval_py.retrieval.pool import Advance
@@ -32,13 +30,12 @@ class _HandOut:
         self._tokens, tokenizer = tokens, tokens.tokenizer
         # BGEM3FlagModel asks for them at every text.
         self.special_tokens_map = dict(tokenizer.special_tokens_map)
-        ids = {name: tokenizer.convert_tokens_to_ids(name) for name in tokenizer.all_special_tokens}
-        self.convert_tokens_to_ids = ids.__getitem__
-        self.fitting = (0, 0)
+        self.convert_tokens_to_ids = tokenizer.convert_tokens_to_ids
+        self._fits = (0, 0)
 
     def begin(self, rows: list[Any], advance: Advance) -> range:
         """Take rows, and return their numbers."""
-        self._rows, self._advance, self._left, self.sizes = rows, advance, len(rows), list[int]()
+        self._rows, self._advance, self._trying, self.size = rows, advance, True, 0
         return range(len(rows))
 
     def __call__(self, numbers: list[int], **_: Any) -> dict[str, list[Any]]:
@@ -49,19 +46,20 @@ class _HandOut:
         return pair[0]
 
     def pad(self, inputs: dict[str, list[IntArray]], **_: Any) -> Any:
-        """Return a batch as tensors; the first one is asked for more than once, to try how many texts fit."""
+        """Return a batch as tensors. FlagEmbedding first tries how many texts fit: that size it asks for twice."""
         from transformers import BatchEncoding  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
         if not inputs:
             raise _NoBatchError
-        self.inputs, size, longest = inputs, len(inputs["input_ids"]), len(inputs["input_ids"][0])
-        self.sizes.append(size)
-        if len(self.sizes) == 1:
-            self.first = (size, longest)
-            if size <= self.fitting[0] and longest <= self.fitting[1]:  # it is only tried, and such a batch did fit
-                return BatchEncoding(self._tokens.pad({name: rows[:1] for name, rows in inputs.items()}))
-        self._advance(min(size, self._left))
-        self._left -= min(size, self._left)
+        size, longest = len(inputs["input_ids"]), len(inputs["input_ids"][0])
+        if self._trying and size != self.size:
+            self.size, self.inputs = size, inputs
+            if size <= self._fits[0] and longest <= self._fits[1]:  # such a batch did fit
+                inputs = {name: rows[:1] for name, rows in inputs.items()}
+        else:
+            if self._trying:
+                self._trying, self._fits = False, max(self._fits, (size, longest))
+            self._advance(size)
         return BatchEncoding(self._tokens.pad(inputs))
 
 
@@ -86,49 +84,43 @@ class _Flag(Loaded):
 
     def _run(self, function: Any, rows: list[Any], advance: Advance, **how: Any) -> Any:
         """Run one of FlagEmbedding's functions over rows."""
-        numbers = self._handing.begin(rows, advance)
-        texts = numbers if self.unit == "texts" else [(number, number) for number in numbers]
+        numbers: Any = self._handing.begin(rows, advance)
+        if self._unit == "pair":
+            numbers = [(number, number) for number in numbers]
         try:
-            with self._computing():
-                result = function(texts, batch_size=self._batch_size, device=self._device, **how)
+            result = function(numbers, batch_size=self._batch_size, device=self._device, **how)
         except _NoBatchError:  # raise what FlagEmbedding did not
             return self._network(**self._handing.pad(self._handing.inputs).to(self._device))
-        # The size that fits is the first that is asked for twice.
-        size = next(size for size, again in pairwise(self._handing.sizes) if size == again)
-        if size < min(self._batch_size, len(rows)):
-            self._fitted(size)
-        self._handing.fitting = max(self._handing.fitting, (size, self._handing.first[1]))
+        if self._handing.size < min(self._batch_size, len(rows)):
+            self._fitted(self._handing.size)
         return result
 
 
-class Encoder(_Flag, TextEncoder):
+class Encoder(_Flag):
     """FlagModel, or FlagLLMModel where texts are pooled by their last token."""
 
     def _load(self) -> tuple[Any, Tokens]:
         settings, name = self._settings, "FlagModel"
         if (pooling := settings.pooling) == "lasttoken":
             name, pooling = "FlagLLMModel", "last_token"
-        how: dict[str, Any] = {"normalize_embeddings": settings.normalise, "pooling_method": pooling}
-        return self._made(name, "AutoModel", **how)
+        return self._made(name, "AutoModel", normalize_embeddings=settings.normalise, pooling_method=pooling)
 
-    def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:  # noqa: ARG002
+    def _compute(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:  # noqa: ARG002
         # As tensors: a GPU need not wait for each batch.
         vectors = self._run(self._flag.encode_single_device, rows, advance, convert_to_numpy=False)
         return (vectors.float() if vectors.dtype == import_torch().bfloat16 else vectors).cpu().numpy()
 
 
-class Sparse(_Flag, TextEncoder):
+class Sparse(_Flag):
     """BGEM3FlagModel's weights of words. On a CPU it computes in fp32, with weights in the precision."""
 
     autocasts = False
 
     def _load(self) -> tuple[Any, Tokens]:
-        if "colbert_linear.pt" not in self._model.files:  # FlagEmbedding would make both layers at random
-            raise FileNotFoundError("there is no colbert_linear.pt")
         model, tokens = self._made("BGEM3FlagModel", "AutoModel")
         return model.model, tokens
 
-    def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:  # noqa: ARG002
+    def _compute(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:  # noqa: ARG002
         from scipy.sparse import csr_matrix  # type: ignore[import-untyped,unused-ignore]
 
         made = self._run(self._flag.encode_single_device, rows, advance, return_dense=False, return_sparse=True)
@@ -141,7 +133,7 @@ class Sparse(_Flag, TextEncoder):
         return matrix
 
 
-class Ranker(_Flag, PairRanker):
+class Ranker(_Flag):
     """FlagReranker; or FlagLLMReranker, which makes its own tokens."""
 
     def _load(self) -> tuple[Any, Tokens]:
@@ -150,15 +142,17 @@ class Ranker(_Flag, PairRanker):
             return self._made("FlagLLMReranker", "AutoModelForCausalLM", hands_out=False)
         return self._made("FlagReranker", "AutoModelForSequenceClassification")
 
-    def prepare(self, pairs: Any) -> Any:
+    def prepare(self, content: Any) -> Any:
         """Make tokens of pairs, or leave them texts, with what FlagEmbedding writes before a query and a passage."""
-        return self._flag.get_detailed_inputs(pairs) if self._prompted else super().prepare(pairs)
+        if self._prompted:
+            return self._flag.get_detailed_inputs(content), None, "passages"
+        return super().prepare(content)
 
-    def _scores(self, prepared: Any, advance: Advance) -> AnyArray:
-        score = partial(self._flag.compute_score_single_gpu, max_length=self._length)
-        if not self._prompted:
-            return np.array(self._run(score, [[row] for row in prepared], advance), dtype=np.float32)
-        with self._computing():
-            scores = score(prepared, batch_size=self._batch_size, device=self._device)
-        advance(len(prepared))
+    def _compute(self, rows: Any, side: Side, advance: Advance) -> Any:  # noqa: ARG002
+        score, how = self._flag.compute_score_single_gpu, {"max_length": self._settings.max_length}
+        if self._prompted:
+            scores = score(rows, batch_size=self._batch_size, device=self._device, **how)
+            advance(len(rows))
+        else:
+            scores = self._run(score, [[row] for row in rows], advance, **how)
         return np.array(scores, dtype=np.float32)

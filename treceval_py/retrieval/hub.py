@@ -24,6 +24,9 @@ TOKENIZER = re.compile(r"tokenizer\.json|vocab\.(txt|json)|(sentencepiece\.bpe|s
 CONFIGURATION = re.compile(r"(config|modules|config_sentence_transformers|sentence_bert_config|\d+_\w+/config)\.json")
 """Files by which a model describes itself and its layers, which are in folders such as ``1_Pooling``."""
 
+LEXICAL = {"sparse_linear.pt", "colbert_linear.pt"}
+"""Layers of bge-m3 for the weights of words; FlagEmbedding looks at both, and makes both at random where one lacks."""
+
 DECIDING = re.compile(
     rf"{CONFIGURATION.pattern}|{TOKENIZER.pattern}|merges\.txt|\d+_\w+/(model\.safetensors|pytorch_model\.bin)"
     r"|(tokenizer_config|special_tokens_map|added_tokens|(pytorch_)?model\.(safetensors|bin)\.index)\.json"
@@ -78,14 +81,14 @@ def weight_files(names: Sequence[str]) -> list[str]:
 
 def deciding(names: Sequence[str], lexical: bool) -> list[str]:
     """Return those files of a model that decide its vectors, or the weights of its words (``lexical``)."""
-    wanted = {*weight_files(names), *(["sparse_linear.pt", "colbert_linear.pt"] if lexical else [])}
+    wanted = {*weight_files(names), *(LEXICAL if lexical else ())}
     return sorted(name for name in names if name in wanted or DECIDING.fullmatch(name))
 
 
 def from_hub(name: str, revision: str | None, *, weights: bool) -> tuple[str, int]:
     """Return the folder of a hub model in the hub's cache, and the size of its weights; download what is not there.
 
-    Without weights, only the model's configuration is downloaded.
+    Without weights, only the model's configuration is downloaded, and what shows that it can weigh words.
     """
     check_packages("huggingface_hub")
     import huggingface_hub as hub  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -103,7 +106,11 @@ def from_hub(name: str, revision: str | None, *, weights: bool) -> tuple[str, in
         unreachable = f"there is no such folder, nor a copy in the hub's cache, and the hub cannot be reached ({why})"
         raise RunnerError(unreachable, "Check the name, or give a folder.", file=name) from None
     sizes = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or []}
-    files = [file for file in deciding(list(sizes), lexical=True) if weights or CONFIGURATION.fullmatch(file)]
+    files = [
+        file
+        for file in deciding(list(sizes), lexical=True)
+        if weights or file in LEXICAL or CONFIGURATION.fullmatch(file)
+    ]
     try:
         folder = str(hub.snapshot_download(name, revision=info.sha, allow_patterns=files))
     except Exception as error:  # noqa: BLE001 - as above, and a full disk

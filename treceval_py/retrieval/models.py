@@ -11,14 +11,14 @@ import json
 import os
 import platform
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from treceval_py.errors import RunnerError
 from treceval_py.io.digests import digest_of_file
-from treceval_py.retrieval.hub import TOKENIZER, deciding, from_hub, weight_files
+from treceval_py.retrieval.hub import LEXICAL, TOKENIZER, deciding, from_hub, weight_files
 
 Side = Literal["passages", "queries"]
 
@@ -34,8 +34,8 @@ PRECISIONS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 LONGEST = 512
 """Default number of tokens of a text that count."""
 
-SHORTEST = 3
-"""Fewest tokens of a text that count: the first and the last one are the tokenizer's own."""
+SHORTEST, SHORTEST_PAIR = 3, 32
+"""Fewest tokens of a text or a pair that count: some are the tokenizer's own."""
 
 UNLIMITED = 2**31 - 1
 """The number of positions of a model whose configuration names no limit."""
@@ -125,9 +125,7 @@ class Model(NamedTuple):
         The names that it goes by: its own, and that of the model that it was trained from, such as
         ``bge-base-en-v1.5``.
     lexical_weights : bool
-        Whether it can weigh words beside making vectors, as bge-m3 can (``sparse_linear.pt``).
-    hidden_size : int
-        The length of a token's vector.
+        Whether it can weigh words beside making vectors, as bge-m3 can.
     dimensions : int
         The length of a text's vector, E.
     positions : int
@@ -146,10 +144,6 @@ class Model(NamedTuple):
         What it says is written before texts, by name; ``""`` names the one for all other texts.
     architecture : str
         The class that was saved, such as ``BertModel``.
-    saved_as : str or None
-        The class of sentence-transformers that was saved, such as ``CrossEncoder``.
-    labels : int
-        How many scores a pair gets, if it is a cross-encoder.
     own_code : str
         The architecture by which a model is computed that brings code of its own, which is not run; ``""`` for others.
     bytes : int
@@ -165,7 +159,6 @@ class Model(NamedTuple):
     kind: Kind
     titles: tuple[str, ...]
     lexical_weights: bool
-    hidden_size: int
     dimensions: int
     positions: int
     max_length: int | None
@@ -175,8 +168,6 @@ class Model(NamedTuple):
     similarity: str | None
     prompts: dict[str, str]
     architecture: str
-    saved_as: str | None
-    labels: int
     own_code: str
     bytes: int
     host: str
@@ -234,20 +225,19 @@ def model_here(model: Model) -> Model:
     Raises
     ------
     RunnerError
-        It is not there, or is another.
+        It is not there, or other files are.
     """
     if (here := platform.node()) == model.host:
         return model
-    try:
+    with suppress(RunnerError):
         name = model.folder if model.revision is None else f"{model.name}@{model.revision}"
         local = find_model(name, wanted=model.kind)
-    except RunnerError as error:
-        todo = "Copy the model to the same path on each node, or give its name on the hub."
-        raise RunnerError(f"on the node {here}: {error.what}", todo, file=error.file) from None
-    if local.files != model.files:
-        mismatch = f"the node {here} has other files of the model than {model.host}"
-        raise RunnerError(mismatch, "Copy the same model to each node.", file=model.name)
-    return local
+        if local.files == model.files:
+            return local
+    todo = "Copy the model to the same path on each node, or give its name on the hub."
+    raise RunnerError(
+        f"the node {here} does not have the model's files as {model.host} has them", todo, file=model.name
+    )
 
 
 def settings_for(
@@ -283,33 +273,45 @@ def settings_for(
     RunnerError
         A value is unknown or out of range, contradicts the model, or is needed and was not given.
     """
+    dense, shortest = model.kind == "dense", SHORTEST_PAIR if model.kind == "reranker" else SHORTEST
     known, form = None, None
-    if model.kind == "dense" and (pooling or model.pooling) in (None, "lasttoken"):
+    if dense and (pooling or model.pooling) in (None, "lasttoken"):
         known, form = _known(model)
-    chosen: dict[str, tuple[Any, str]] = {"pooling": ("", DEFAULT), "normalise": (False, DEFAULT)}
-    if model.kind == "dense":
-        chosen["pooling"] = _pooling_for(model, pooling, known)
-        chosen["normalise"] = _first(
-            (True if "Normalize" in model.layers else None, "modules.json"),
+    cards = (texts for title in model.titles for name, texts in INSTRUCTIONS.items() if re.match(name, title))
+    query, passage = next(cards, (None, None))
+    prompts = {side: [(model.prompts.get(name), OWN) for name in (*names, "")] for side, names in PROMPTS.items()}
+    lengths = (
+        (LONGEST, DEFAULT),
+        (model.max_length or LONGEST, "sentence_bert_config.json"),
+        (model.positions, "config.json"),
+    )
+    options: dict[str, list[tuple[Any, str]]] = {
+        "pooling": [(model.pooling, "1_Pooling/config.json"), (pooling, ASKED), (known, "FlagEmbedding")],
+        "normalise": [
+            ("Normalize" in model.layers or None, "modules.json"),
             (False if model.similarity == "dot" else None, OWN),
             (False if any(map(INNER_PRODUCT.match, model.titles)) else None, CARD),
             (True, DEFAULT),
-        )
-    cards = (texts for title in model.titles for name, texts in INSTRUCTIONS.items() if re.match(name, title))
-    query, passage = next(cards, (None, None))
-
-    def prompts(side: Side) -> Iterator[tuple[Any, str]]:
-        return ((model.prompts.get(name), OWN) for name in (*PROMPTS[side], ""))
-
-    by_table = form, "FlagEmbedding"
-    chosen["query_instruction"] = _first(
-        (instruction, ASKED), *prompts("queries"), (query, CARD), by_table, ("", DEFAULT)
-    )
-    chosen["passage_instruction"] = _first(*prompts("passages"), (passage, CARD), ("", DEFAULT))
-    chosen["max_length"] = _length_for(model, max_length)
-    sources = {name: source for name, (_, source) in chosen.items()}
+        ],
+        "query_instruction": [(instruction, ASKED), *prompts["queries"], (query, CARD), (form, "FlagEmbedding")],
+        "passage_instruction": [*prompts["passages"], (passage, CARD)],
+        "max_length": [(max_length, ASKED), min(lengths, key=lambda length: length[0])],
+    }
+    if not dense:
+        options |= {"pooling": [], "normalise": [(False, DEFAULT)]}
+    # The first value that exists, with its source.
+    chosen = {name: next(o for o in (*values, ("", DEFAULT)) if o[0] is not None) for name, values in options.items()}
     values = {name: value for name, (value, _) in chosen.items()}
-    return Settings(precision=precision, sources=sources, **values)
+    if dense and pooling not in (None, values["pooling"]):
+        conflict = f"the model pools by {model.pooling} (1_Pooling/config.json), and --pooling {pooling} is asked for"
+        raise RunnerError(conflict, "Leave the option out.", file=model.name)
+    if dense and not values["pooling"]:
+        unknown = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
+        raise RunnerError(unknown, "Its authors' description does; the wrong one ranks badly.", file=model.name)
+    if not shortest <= values["max_length"] <= model.positions:
+        too_long = f"the model cannot take {values['max_length']} tokens"
+        raise RunnerError(too_long, f"Give --max-length {shortest} to {model.positions}.", file=model.name)
+    return Settings(precision=precision, sources={name: source for name, (_, source) in chosen.items()}, **values)
 
 
 def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
@@ -341,11 +343,6 @@ def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _first(*options: tuple[Any, str]) -> tuple[Any, str]:
-    """Return the first value that exists, with its source."""
-    return next(option for option in options if option[0] is not None)
-
-
 def _known(model: Model) -> tuple[str | None, str | None]:
     """Return what FlagEmbedding's own table says of a model: its pooling, and what is before a query."""
     with suppress(Exception):  # it is not installed, or broken beside this transformers, or has no such model
@@ -361,39 +358,16 @@ def _known(model: Model) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _pooling_for(model: Model, asked: str | None, known: str | None) -> tuple[str, str]:
-    own = model.pooling
-    if asked not in (None, *POOLINGS):
-        raise RunnerError(f"pooling {asked!r} is unknown", f"Give one of {', '.join(POOLINGS)}.", file=model.name)
-    if None not in (asked, own) and asked != own:
-        conflict = f"the model pools by {own} (1_Pooling/config.json), and --pooling {asked} is asked for"
-        raise RunnerError(conflict, "Leave the option out.", file=model.name)
-    chosen = _first((own, "1_Pooling/config.json"), (asked, ASKED), (known, "FlagEmbedding"), ("", DEFAULT))
-    if not chosen[0]:
-        unknown = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
-        raise RunnerError(unknown, "Its authors' description does; the wrong one ranks badly.", file=model.name)
-    return chosen
-
-
-def _length_for(model: Model, asked: int | None) -> tuple[int, str]:
-    if asked is None:
-        made_for = (model.max_length or LONGEST, "sentence_bert_config.json")
-        return min((LONGEST, DEFAULT), made_for, (model.positions, "config.json"), key=lambda length: length[0])
-    if not SHORTEST <= asked <= model.positions:
-        too_long = f"the model cannot encode texts of {asked} tokens"
-        raise RunnerError(too_long, f"Give --max-length {SHORTEST} to {model.positions}.", file=model.name)
-    return asked, ASKED
-
-
 # Folders
 
 
 def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int | None) -> Model:
     """Inspect a folder; only its configuration if its weights are not here and just their size is known."""
     files = [path.relative_to(folder).as_posix() for part in ("*", "*/*") for path in Path(folder).glob(part)]
+    weights = weight_files(files)
     parts = {
         "config.json": "config.json" in files,
-        "weights (model.safetensors or pytorch_model.bin)": weight_files(files),
+        "weights (model.safetensors or pytorch_model.bin)": weights,
         # Without these files transformers makes a tokenizer that knows no word, and says nothing.
         "tokenizer (tokenizer.json, vocab.txt or a sentencepiece model)": any(map(TOKENIZER.fullmatch, files)),
     }
@@ -402,21 +376,21 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
         missing = f"the model has no {' and no '.join(lacking)}"
         raise RunnerError(missing, "Copy what is missing into its folder.", file=name)
     try:
-        model = _described(name, folder, revision, wanted, files)
+        model, *seen = _described(name, folder, revision, wanted, files)
     except (AttributeError, IndexError, KeyError, OSError, TypeError, ValueError):
         unreadable = "config.json or another configuration file cannot be read, or has a value of the wrong type"
         raise RunnerError(unreadable, "Copy the model again.", file=name) from None
-    _check_kind(model)
+    _check_kind(model, *seen)
     if lacking:
         return model._replace(bytes=size or 0)
     return model._replace(
         files={file: digest_of_file(os.path.join(folder, file)) for file in deciding(files, wanted == "sparse")},
-        bytes=sum(os.path.getsize(os.path.join(folder, file)) for file in weight_files(files)),
+        bytes=sum(os.path.getsize(os.path.join(folder, file)) for file in weights),
     )
 
 
-def _described(name: str, folder: str, revision: str | None, wanted: Kind, files: Sequence[str]) -> Model:
-    """Return a model from its configuration, without its weights."""
+def _described(name: str, folder: str, revision: str | None, wanted: Kind, files: Sequence[str]) -> Any:
+    """Return a model from its configuration, without its weights, and what decides on its kind beside."""
 
     def read(file: str) -> Any:
         return json.loads(Path(folder, file).read_bytes()) if file in files else {}
@@ -427,65 +401,65 @@ def _described(name: str, folder: str, revision: str | None, wanted: Kind, files
     pooling = read(f"{layers.get('Pooling', '1_Pooling')}/config.json")
     modes, hidden = _pooling_modes(pooling), _number(config, "hidden_size", "dim", "d_model", "n_embd")
     dense = read(f"{layers.get('Dense')}/config.json").get("out_features", hidden * max(1, len(modes)))
-    positions = _number(config, "max_position_embeddings", "n_positions")
     longest = read("sentence_bert_config.json").get("max_seq_length")
     # sentence-transformers adds empty prompts to what it saves: they do not say that there is none.
     prompts = {prompt: str(text) for prompt, text in (own.get("prompts") or {}).items() if text}
     if own.get("default_prompt_name") in prompts:
         prompts[""] = prompts[own["default_prompt_name"]]
     titles = map(_title, (name, os.path.realpath(folder), str(config.get("_name_or_path", ""))))
-    return Model(
+    model = Model(
         name=name, folder=folder, revision=revision, host=platform.node(), files={}, bytes=0, kind=wanted,
         architecture=str((config.get("architectures") or [""])[0]), titles=tuple(dict.fromkeys(titles)),
-        lexical_weights="sparse_linear.pt" in files, layers=tuple(layers), hidden_size=hidden,
+        lexical_weights=set(files) >= LEXICAL, layers=tuple(layers),
         dimensions=int(dense) if wanted == "dense" else _number(config, "vocab_size"),
-        positions=positions if positions > 0 else UNLIMITED, max_length=None if longest is None else int(longest),
+        positions=_number(config, "max_position_embeddings", "n_positions") or UNLIMITED,
+        max_length=None if longest is None else int(longest),
         pooling="+".join(modes) or None, pools_prompt=pooling.get("include_prompt", True),
-        similarity=own.get("similarity_fn_name"), prompts=prompts, saved_as=own.get("model_type"),
+        similarity=own.get("similarity_fn_name"), prompts=prompts,
         own_code=config.get("model_type", "") if "auto_map" in config else "",
-        # Two labels are the default, and not written.
-        labels=config.get("num_labels") or len(config.get("id2label") or (0, 1)),
     )  # fmt: skip
+    # Two labels are the default, and not written.
+    return model, own.get("model_type"), hidden, config.get("num_labels") or len(config.get("id2label") or (0, 1))
 
 
-def _check_kind(model: Model) -> None:
+def _check_kind(model: Model, saved_as: str | None, hidden: int, labels: int) -> None:
     """Refuse a model of another kind than is wanted, with what it is and the option that takes it."""
-    kinds, wanted = _kinds(model), model.kind
+    kinds, wanted, architecture = _kinds(model, saved_as), model.kind, model.architecture
     if kinds and wanted not in kinds:
         raise RunnerError(f"this is {KINDS[kinds[0]][0]}", f"Give it {KINDS[kinds[0]][1]}.", file=model.name)
     weighs = wanted != "sparse" or model.lexical_weights or "SpladePooling" in model.layers
+    scores = wanted == "reranker" and architecture.endswith("ForSequenceClassification")
+    layered = architecture.startswith(("LayerWise", "CostWise"))
     # Models that answer queries from a table begin with a Router.
     others = model.layers and not (weighs and model.layers[0] in ("Transformer", "MLMTransformer"))
-    layered = model.architecture.startswith(("LayerWise", "CostWise"))
-    scores = wanted == "reranker" and model.architecture.endswith("ForSequenceClassification")
     for wrong, unsupported in (
-        (not model.hidden_size, "its config.json does not say how long vectors are (hidden_size)"),
+        (not hidden, "its config.json does not say how long vectors are (hidden_size)"),
         (not kinds, "it makes several vectors of each text (ColBERT)"),
         (others, f"it has layers that are not run here: {', '.join(model.layers)}"),
         ("bge-en-icl" in model.titles, "its queries end with an answer that is to be written"),
         (layered, "FlagEmbedding's classes for it do not load beside transformers 5"),
         (wanted == "reranker" and model.prompts, "it has prompts, which are not put before pairs here"),
-        (scores and model.labels != 1, f"it gives {model.labels} scores for a pair, not one"),
+        (scores and labels != 1, f"it gives {labels} scores for a pair, not one"),
     ):
         if wrong:
             raise RunnerError(f"the model is not supported: {unsupported}", "Use another model.", file=model.name)
 
 
-def _kinds(model: Model) -> tuple[Kind, ...]:
+def _kinds(model: Model, saved_as: str | None) -> tuple[Kind, ...]:
     """Return the possible uses of a model, the most likely first; empty if its kind is unknown."""
-    saved: dict[str | None, tuple[Kind, ...]] = {"SparseEncoder": ("sparse",), "CrossEncoder": ("reranker",)}
     dense: tuple[Kind, ...] = ("dense", "sparse") if model.lexical_weights else ("dense",)
-    if "ColBERT" in model.architecture or model.saved_as in ("MultiVectorEncoder", "ColBERT"):
-        return ()
-    if model.saved_as in saved or "SpladePooling" in model.layers:
-        return saved.get(model.saved_as, ("sparse",))
-    if "Pooling" in model.layers:
-        return dense
-    if "rerank" in model.titles[0] or model.architecture.endswith("ForSequenceClassification"):
-        return ("reranker",)
-    if model.architecture.endswith("ForMaskedLM"):  # also that of an encoder that was trained from one
-        return ("sparse",) if "splade" in model.titles[0] else ("dense", "sparse")
-    return ("dense", "reranker") if model.architecture.endswith("ForCausalLM") else dense
+    classes, title = model.architecture, model.titles[0]
+    rules: tuple[tuple[Any, tuple[Kind, ...]], ...] = (
+        ("ColBERT" in classes or saved_as in ("MultiVectorEncoder", "ColBERT"), ()),
+        (saved_as == "CrossEncoder", ("reranker",)),
+        (saved_as == "SparseEncoder" or "SpladePooling" in model.layers, ("sparse",)),
+        ("Pooling" in model.layers, dense),
+        ("rerank" in title or classes.endswith("ForSequenceClassification"), ("reranker",)),
+        # also that of an encoder that was trained from one
+        (classes.endswith("ForMaskedLM"), ("sparse",) if "splade" in title else ("dense", "sparse")),
+        (classes.endswith("ForCausalLM"), ("dense", "reranker")),
+    )
+    return next((kinds for true, kinds in rules if true), dense)
 
 
 def _number(config: dict[str, Any], *names: str) -> int:

@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
-from itertools import repeat
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from treceval_py._types import AnyArray, IntArray
 from treceval_py.corpora.reporting import SILENT, Reporter
 from treceval_py.corpora.texts import Texts, chunks, refuse_repeated
 from treceval_py.data.ids import encode, quoted
@@ -107,35 +108,49 @@ def rerank(
     reranker.check()
     check_tag(tag)
     check_files(run, output, corpus, queries)
-    begun, decides = datetime.now(UTC), reranker.decides()
+    begun, model, length = datetime.now(UTC), reranker.model, reranker.settings.max_length
+    # Batch size and device may change the last digits.
+    decides = {
+        "model": {"name": model.name, "revision": model.revision, "files": model.files},
+        "precision": reranker.precision, "max_length": length, "query_max_length": length * 3 // 4,
+    }  # fmt: skip
     with locked(work):
-        first = _Heads(run, reranker.depth)
-        asked = _texts(queries, first.run.qids, "queries", reporter)
-        documents = (docid for group in range(len(first.groups)) for _, docid in first.pairs(group))
-        passages = _texts(corpus, documents, "passages", reporter)
-        texts, digest = _digest(asked, passages), digest_of_file(run)
-        parts = Parts(os.path.join(work, "rerank", key_of([digest, first.depth, texts, decides])), len(first.groups))
-        left = {part: [(asked[qid], passages[docid]) for qid, docid in first.pairs(part)] for part in parts.missing()}
-        tasks = [Task(part, pairs, len(pairs)) for part, pairs in left.items()]
-        notes = _score(tasks, int(first.lengths.sum()), reranker, parts, reporter) if tasks else ()
-        longest = int(np.diff(first.run.offsets).max())
-        ranked, count = _ranked(first, parts, longest), len(first.run)
+        first, size = read_run(run), max(1, PAIRS // reranker.depth)
+        order = arrange(first, PLAIN).order
+        ranked = [order[slice(*first.span(query))] for query in range(len(first))]
+        heads = [list(first.docids.take(rows[: reranker.depth]).text()) for rows in ranked]
+        pairs = [[(qid, docid) for docid in head] for qid, head in zip(first.qids, heads, strict=True)]
+        groups = [list(chain(*pairs[start : start + size])) for start in range(0, len(pairs), size)]
+        asked = _texts(queries, first.qids, "queries", reporter)
+        passages = _texts(corpus, chain(*heads), "passages", reporter)
+        texts, digest = hashlib.sha256(canonical([asked, passages])).hexdigest(), digest_of_file(run)
+        key = key_of([digest, reranker.depth, texts, decides])
+        parts = Parts(os.path.join(work, "rerank", key), len(groups))
+        tasks = [
+            Task(part, [(asked[qid], passages[docid]) for qid, docid in groups[part]], len(groups[part]))
+            for part in parts.missing()
+        ]
+        total = sum(map(len, heads))
+        notes = _score(tasks, total, reranker, parts, reporter) if tasks else ()
+        scored = [parts.read(number) for number in range(len(groups))]
+        longest = max(map(len, ranked))
         written, about = write_search_results(
-            output, ranked, first.run.docids, tag, k=longest, queries=count, reporter=reporter
-        )
-        by = dict.fromkeys(str(parts.read(number)["by"]) for number in range(len(first.groups)))
+            output,
+            _results(first.qids, ranked, heads, np.concatenate([part["scores"] for part in scored]), longest),
+            first.docids, tag, k=longest, queries=len(first), reporter=reporter,
+        )  # fmt: skip
         before = read_sidecar(run, digest)
         record = {
             "run": about,
             "reranker": {
-                **decides, "depth": first.depth, "below": "keep", "pairs": int(first.lengths.sum()),
-                "by": [json.loads(each) for each in by],
+                **decides, "depth": reranker.depth, "below": "keep", "pairs": total,
+                "by": [json.loads(by) for by in dict.fromkeys(str(part["by"]) for part in scored)],
             },
             "first_stage": {"file": run, "sha256": digest, "record": before},
             "texts": {"passages": {"name": corpus.name}, "queries": {"name": queries.name}, "sha256": texts},
             # What was tuned on some queries is so when it is reranked, too.
             **({"tuned": before["tuned"]} if before is not None and "tuned" in before else {}),
-            **provenance(command, begun, (*PACKAGES, "pyarrow"), paths=paths),
+            **provenance(command, begun, (*PACKAGES, "FlagEmbedding", "pyarrow"), paths=paths),
             "notes": notes,
         }  # fmt: skip
         record = write_sidecar(output, record, paths=paths)
@@ -154,30 +169,10 @@ def check_files(run: str, output: str, corpus: Texts, queries: Texts) -> None:
         As of `treceval_py.runs.writing.check_output`.
     """
     check_output(output, [run, corpus.name, queries.name])
-    if run == "-" or (os.path.exists(run) and not os.path.isfile(run)):  # scores are kept by the hash of its bytes
-        misuse = "the run to rerank must be a file, as it is read more than once"
-        raise InputError(misuse, "Save it to a file.", file=run)
-    if not os.path.exists(run):
-        raise InputError("no such file", "Check the name.", file=run)
-
-
-class _Heads:
-    """The first documents of each query of a run."""
-
-    def __init__(self, path: str, depth: int) -> None:
-        self.depth = depth
-        self.run = read_run(path)
-        self.order = arrange(self.run, PLAIN).order  # the rows of each query by rank
-        self.lengths = np.minimum(np.diff(self.run.offsets), depth)
-        size = max(1, PAIRS // depth)
-        self.groups = [range(len(self.run))[start : start + size] for start in range(0, len(self.run), size)]
-
-    def pairs(self, group: int) -> Iterator[tuple[str, str]]:
-        """Yield the ids of the queries and documents of a group, best first in each query."""
-        for query in self.groups[group]:
-            start = int(self.run.offsets[query])
-            rows = self.order[start : start + int(self.lengths[query])]
-            yield from zip(repeat(self.run.qids[query]), self.run.docids.take(rows).text())
+    if not os.path.isfile(run):  # scores are kept by the hash of its bytes
+        gone = run != "-" and not os.path.exists(run)
+        misuse = "no such file" if gone else "the run to rerank must be a file, as it is read more than once"
+        raise InputError(misuse, "Check the name." if gone else "Save it to a file.", file=run)
 
 
 def _texts(texts: Texts, ids: Iterable[str], side: str, reporter: Reporter) -> dict[str, str]:
@@ -199,16 +194,6 @@ def _texts(texts: Texts, ids: Iterable[str], side: str, reporter: Reporter) -> d
     return by_id
 
 
-def _digest(*sides: Mapping[str, str]) -> str:
-    """Return the SHA-256 of texts by their ids, in any order."""
-    digest = hashlib.sha256()
-    for texts in sides:
-        for text_id in sorted(texts):
-            digest.update(canonical([text_id, texts[text_id]]))
-        digest.update(b"\n")
-    return digest.hexdigest()
-
-
 def _score(tasks: Sequence[Task], total: int, reranker: Reranker, parts: Parts, reporter: Reporter) -> tuple[str, ...]:
     """Score the groups that have no scores yet; return what there is to note."""
     unit = "cluster" if reranker.ray is not None else "device" if len(reranker.devices) == 1 else "devices"
@@ -225,16 +210,13 @@ def _score(tasks: Sequence[Task], total: int, reranker: Reranker, parts: Parts, 
         return pool.notes
 
 
-def _ranked(first: _Heads, parts: Parts, longest: int) -> Iterator[SearchResults]:
+def _results(
+    qids: Sequence[str], ranked: Sequence[IntArray], heads: Sequence[list[str]], scores: AnyArray, longest: int
+) -> Iterator[SearchResults]:
     """Yield queries with their new scores; below the depth, each document has 1 less than the one before."""
-    for number, queries in enumerate(first.groups):
-        new = parts.read(number)["scores"]
-        positions = np.full((len(queries), longest), -1)
-        scores = np.zeros((len(queries), longest), dtype=np.float32)
-        for row, query in enumerate(queries):
-            start, stop = first.run.span(query)
-            kept, head = min(stop - start, longest), int(first.lengths[query])
-            positions[row, :kept] = first.order[start : start + kept]
-            scores[row, :head], new = new[:head], new[head:]
-            scores[row, head:kept] = scores[row, :head].min() - np.arange(1, kept - head + 1)
-        yield SearchResults([first.run.qids[query] for query in queries], positions, scores)
+    for qid, rows, head in zip(qids, ranked, heads, strict=True):
+        new, scores = scores[: len(head)], scores[len(head) :]
+        below = new.min() - np.arange(1, len(rows) - len(head) + 1)
+        padding = (0, longest - len(rows))
+        positions, both = np.pad(rows, padding, constant_values=-1), np.pad(np.append(new, below), padding)
+        yield SearchResults([qid], positions[None], both[None].astype(np.float32))

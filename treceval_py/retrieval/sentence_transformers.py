@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from treceval_py._types import AnyArray, IntArray
+from treceval_py._types import IntArray
 from treceval_py.retrieval.devices import import_torch
-from treceval_py.retrieval.engines import SIDES, Loaded, PairRanker, TextEncoder, Tokens
+from treceval_py.retrieval.engines import SIDES, Loaded, Tokens
 from treceval_py.retrieval.models import Side
 from treceval_py.retrieval.pool import Advance
 
@@ -36,7 +36,7 @@ class _Batches(Loaded):
             batch = [rows[row] for row in order[start : start + size]]
             inputs = self._tokens.pad({name: [row[name] for row in batch] for name in batch[0]})
             try:
-                with torch.inference_mode(), self._computing():
+                with torch.inference_mode():
                     results.append(forward({name: inputs[name].to(self._device) for name in inputs}))
             except Exception:  # it runs out of memory in many ways
                 if not (size := min(size, len(batch)) * 3 // 4):
@@ -52,28 +52,26 @@ class _Batches(Loaded):
         return (joined if self._weights == "float16" else joined.float()).cpu().numpy()
 
 
-class Encoder(_Batches, TextEncoder):
+class Encoder(_Batches):
     """A SentenceTransformer, without its own batches."""
 
     _network_class = "AutoModel"
 
     def _load(self) -> tuple[Any, Tokens]:
-        from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]
-
         self._check_weights(self._network_class)
-        self._layers = SentenceTransformer(modules=self._modules(), device=self._device).eval()
+        self._layers = import_torch().nn.Sequential(*self._saved()).eval().to(self._device)
         if self._device == "cpu":
             self._layers.float()  # fp16 rounds weights there, as in FlagModel
-        tokenizer, self._prompts = self._layers.tokenizer, dict[Side, dict[str, int]]()
+        tokenizer, self._prompts = self._layers[0].tokenizer, dict[Side, dict[str, int]]()
         for side in SIDES:  # some models leave the instruction out of the mean
             if instruction := self._settings.instruction(side):
                 alone = tokenizer(instruction)["input_ids"]
                 self._prompts[side] = {"prompt_length": len(alone) - (alone[-1] in tokenizer.all_special_ids)}
-        return self._layers.transformers_model, Tokens(tokenizer)
+        return self._layers[0].auto_model, Tokens(tokenizer)
 
-    def _modules(self) -> list[Any]:
+    def _saved(self) -> list[Any]:
         """Return the layers; what does not say how it pools gets the pooling of the settings."""
-        from sentence_transformers import SentenceTransformer
+        from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]
         from sentence_transformers.sentence_transformer import modules  # type: ignore[import-not-found,unused-ignore]
 
         model, how = self._model, {"dtype": self._weights}
@@ -83,7 +81,7 @@ class Encoder(_Batches, TextEncoder):
         normal = self._settings.normalise and "Normalize" not in model.layers
         return [*layers, modules.Normalize()] if normal else layers
 
-    def _vectors(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
+    def _compute(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
         return self._run([{"input_ids": row} for row in rows], partial(self._forward, side), advance)
 
     def _forward(self, side: Side, inputs: dict[str, Any]) -> Any:
@@ -96,7 +94,7 @@ class Sparse(Encoder):
 
     _network_class = "AutoModelForMaskedLM"
 
-    def _modules(self) -> list[Any]:
+    def _saved(self) -> list[Any]:
         from sentence_transformers import SparseEncoder  # type: ignore[import-not-found,unused-ignore]
 
         how = {"dtype": self._weights}
@@ -115,7 +113,7 @@ class Sparse(Encoder):
         return csr_matrix((sparse.values().numpy(), sparse.indices().numpy()), shape=sparse.shape)
 
 
-class Ranker(_Batches, PairRanker):
+class Ranker(_Batches):
     """A cross-encoder with one label. Its logits are taken: sentence-transformers makes ties of high scores."""
 
     def _load(self) -> tuple[Any, Tokens]:
@@ -128,9 +126,5 @@ class Ranker(_Batches, PairRanker):
             network.float()
         return network, Tokens(transformers.AutoTokenizer.from_pretrained(self._model.folder))
 
-    def _scores(self, prepared: list[dict[str, IntArray]], advance: Advance) -> AnyArray:
-        scores: AnyArray = self._run(prepared, self._forward, advance).astype(np.float32)
-        return scores
-
-    def _forward(self, inputs: dict[str, Any]) -> Any:
-        return self._network(**inputs).logits.view(-1)
+    def _compute(self, rows: list[dict[str, IntArray]], side: Side, advance: Advance) -> Any:  # noqa: ARG002
+        return self._run(rows, lambda inputs: self._network(**inputs).logits.view(-1), advance).astype(np.float32)
