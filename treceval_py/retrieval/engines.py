@@ -23,7 +23,7 @@ from treceval_py._types import IntArray
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.devices import choose_precision, default_batch_size, import_torch
 from treceval_py.retrieval.hub import INSTALL, check_packages, first_line, import_flag_embedding
-from treceval_py.retrieval.models import POOLINGS, PRECISIONS, Model, Settings, Side, model_here, settings_for
+from treceval_py.retrieval.models import PRECISIONS, Model, Settings, Side, model_here, settings_for
 from treceval_py.retrieval.pool import Advance, Maker
 from treceval_py.runs.record import version_of
 
@@ -133,11 +133,8 @@ def check_engine(model: Model, asked: str | None = None) -> str:
     RunnerError
         It cannot run the model; or it is FlagEmbedding, which cannot be imported.
     """
-    layers = set(model.layers) <= {"Transformer", "Pooling", "Normalize"}
-    # FlagModel cannot leave the instruction out of the mean.
-    pools = model.pooling in (None, *POOLINGS) and (model.pools_prompt or not model.prompts)
     able = {
-        "dense": (layers and pools, True),
+        "dense": (model.plain, True),
         "sparse": (model.lexical_weights, not model.lexical_weights),
         "reranker": (True, not model.architecture.endswith("ForCausalLM")),
     }

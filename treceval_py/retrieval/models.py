@@ -40,9 +40,9 @@ SHORTEST, SHORTEST_PAIR = 3, 32
 UNLIMITED = 2**31 - 1
 """The number of positions of a model whose configuration names no limit."""
 
-PROMPTS: dict[Side, tuple[str, ...]] = {
-    "queries": ("query", "web_search_query", "s2p_query", "search_query", "retrieval.query"),
-    "passages": ("passage", "document", "corpus", "search_document", "retrieval.passage"),
+PROMPTS = {
+    "query_instruction": ("query", "web_search_query", "s2p_query", "search_query", "retrieval.query"),
+    "passage_instruction": ("passage", "document", "corpus", "search_document", "retrieval.passage"),
 }
 """Names of prompts in config_sentence_transformers.json; the first that is not empty counts."""
 
@@ -71,6 +71,10 @@ ON_HUB = re.compile(r"([A-Za-z0-9][\w.-]*(?:/[\w.-]+)?)(?:@([\w./-]+))?")
 
 OWN = "config_sentence_transformers.json"
 ASKED, DEFAULT, CARD = "asked for", "default", "the model card"
+
+
+Said = tuple[Any, str]
+"""The value of a setting, and its source."""
 
 
 class Settings(NamedTuple):
@@ -130,18 +134,13 @@ class Model(NamedTuple):
         The length of a text's vector, E.
     positions : int
         How many tokens a text can have; 2³¹ − 1 where the configuration names no limit.
-    max_length : int or None
-        How many it was made for (``sentence_bert_config.json``).
-    pooling : str or None
-        What ``1_Pooling/config.json`` says, such as ``mean``.
-    pools_prompt : bool
-        Whether the tokens of the instruction are pooled too.
+    says : dict
+        The settings that its own files decide, by their names in `Settings`, each with its source.
     layers : tuple of str
         The layers in ``modules.json``, such as ``("Transformer", "Pooling", "Normalize")``.
-    similarity : str or None
-        What its vectors are compared by (``config_sentence_transformers.json``), such as ``cosine``.
-    prompts : dict of str to str
-        What it says is written before texts, by name; ``""`` names the one for all other texts.
+    plain : bool
+        Whether it is what FlagModel can run: a transformer whose tokens are pooled in one of `POOLINGS`, those of the
+        instruction among them.
     architecture : str
         The class that was saved, such as ``BertModel``.
     own_code : str
@@ -161,12 +160,9 @@ class Model(NamedTuple):
     lexical_weights: bool
     dimensions: int
     positions: int
-    max_length: int | None
-    pooling: str | None
-    pools_prompt: bool
+    says: dict[str, Said]
     layers: tuple[str, ...]
-    similarity: str | None
-    prompts: dict[str, str]
+    plain: bool
     architecture: str
     own_code: str
     bytes: int
@@ -230,14 +226,11 @@ def model_here(model: Model) -> Model:
     if (here := platform.node()) == model.host:
         return model
     with suppress(RunnerError):
-        name = model.folder if model.revision is None else f"{model.name}@{model.revision}"
-        local = find_model(name, wanted=model.kind)
+        local = find_model(f"{model.name}@{model.revision}" if model.revision else model.folder, wanted=model.kind)
         if local.files == model.files:
             return local
-    todo = "Copy the model to the same path on each node, or give its name on the hub."
-    raise RunnerError(
-        f"the node {here} does not have the model's files as {model.host} has them", todo, file=model.name
-    )
+    todo = "Copy it to the same path on each node, or give its name on the hub."
+    raise RunnerError(f"the node {here} does not have the same model as {model.host}", todo, file=model.name)
 
 
 def settings_for(
@@ -274,36 +267,16 @@ def settings_for(
         A value is unknown or out of range, contradicts the model, or is needed and was not given.
     """
     dense, shortest = model.kind == "dense", SHORTEST_PAIR if model.kind == "reranker" else SHORTEST
-    known, form = None, None
-    if dense and (pooling or model.pooling) in (None, "lasttoken"):
-        known, form = _known(model)
-    cards = (texts for title in model.titles for name, texts in INSTRUCTIONS.items() if re.match(name, title))
-    query, passage = next(cards, (None, None))
-    prompts = {side: [(model.prompts.get(name), OWN) for name in (*names, "")] for side, names in PROMPTS.items()}
-    lengths = (
-        (LONGEST, DEFAULT),
-        (model.max_length or LONGEST, "sentence_bert_config.json"),
-        (model.positions, "config.json"),
-    )
-    options: dict[str, list[tuple[Any, str]]] = {
-        "pooling": [(model.pooling, "1_Pooling/config.json"), (pooling, ASKED), (known, "FlagEmbedding")],
-        "normalise": [
-            ("Normalize" in model.layers or None, "modules.json"),
-            (False if model.similarity == "dot" else None, OWN),
-            (False if any(map(INNER_PRODUCT.match, model.titles)) else None, CARD),
-            (True, DEFAULT),
-        ],
-        "query_instruction": [(instruction, ASKED), *prompts["queries"], (query, CARD), (form, "FlagEmbedding")],
-        "passage_instruction": [*prompts["passages"], (passage, CARD)],
-        "max_length": [(max_length, ASKED), min(lengths, key=lambda length: length[0])],
-    }
-    if not dense:
-        options |= {"pooling": [], "normalise": [(False, DEFAULT)]}
-    # The first value that exists, with its source.
-    chosen = {name: next(o for o in (*values, ("", DEFAULT)) if o[0] is not None) for name, values in options.items()}
+    own = model.says.get("pooling", (None, ""))[0]
+    asked = {"pooling": pooling if dense else None, "query_instruction": instruction, "max_length": max_length}
+    chosen: dict[str, Said] = {
+        **dict.fromkeys(("pooling", "query_instruction", "passage_instruction"), ("", DEFAULT)),
+        "normalise": (dense, DEFAULT), **_known(model, pooling or own), **model.says,
+        **{name: (value, ASKED) for name, value in asked.items() if value is not None},
+    }  # fmt: skip
     values = {name: value for name, (value, _) in chosen.items()}
-    if dense and pooling not in (None, values["pooling"]):
-        conflict = f"the model pools by {model.pooling} (1_Pooling/config.json), and --pooling {pooling} is asked for"
+    if own is not None and values["pooling"] != own:
+        conflict = f"the model pools by {own} (1_Pooling/config.json), and --pooling {pooling} is asked for"
         raise RunnerError(conflict, "Leave the option out.", file=model.name)
     if dense and not values["pooling"]:
         unknown = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
@@ -343,19 +316,25 @@ def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _known(model: Model) -> tuple[str | None, str | None]:
-    """Return what FlagEmbedding's own table says of a model: its pooling, and what is before a query."""
+def _known(model: Model, pooling: str | None) -> dict[str, Said]:
+    """Return what is known of a model by its names, and not from its files: from FlagEmbedding's table, and from here."""
+    known: dict[str, Said] = {}
     with suppress(Exception):  # it is not installed, or broken beside this transformers, or has no such model
-        from FlagEmbedding.inference.embedder.model_mapping import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
-            AUTO_EMBEDDER_MAPPING,
-        )
+        if model.kind == "dense" and pooling in (None, "lasttoken"):
+            from FlagEmbedding.inference.embedder.model_mapping import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
+                AUTO_EMBEDDER_MAPPING,
+            )
 
-        table = {name.lower(): config for name, config in AUTO_EMBEDDER_MAPPING.items()}
-        known = next(table[title] for title in model.titles if title in table)
-        form = known.query_instruction_format
-        task = f"{TASK}." if form.startswith("<instruct>") else TASK  # as BGE's cards have it
-        return known.pooling_method.value.replace("_", ""), None if form == "{}{}" else form.format(task, "")
-    return None, None
+            table = {name.lower(): config for name, config in AUTO_EMBEDDER_MAPPING.items()}
+            config = next(table[title] for title in model.titles if title in table)
+            known["pooling"] = config.pooling_method.value.replace("_", ""), "FlagEmbedding"
+            if (form := config.query_instruction_format) != "{}{}":
+                task = f"{TASK}." if form.startswith("<instruct>") else TASK  # as BGE's cards have it
+                known["query_instruction"] = form.format(task, ""), "FlagEmbedding"
+    if model.kind == "dense" and any(map(INNER_PRODUCT.match, model.titles)):
+        known["normalise"] = False, CARD
+    cards = (texts for title in model.titles for name, texts in INSTRUCTIONS.items() if re.match(name, title))
+    return {**known, **{name: (text, CARD) for name, text in zip(PROMPTS, next(cards, ()), strict=False)}}
 
 
 # Folders
@@ -401,28 +380,36 @@ def _described(name: str, folder: str, revision: str | None, wanted: Kind, files
     pooling = read(f"{layers.get('Pooling', '1_Pooling')}/config.json")
     modes, hidden = _pooling_modes(pooling), _number(config, "hidden_size", "dim", "d_model", "n_embd")
     dense = read(f"{layers.get('Dense')}/config.json").get("out_features", hidden * max(1, len(modes)))
+    positions = _number(config, "max_position_embeddings", "n_positions") or UNLIMITED
     longest = read("sentence_bert_config.json").get("max_seq_length")
     # sentence-transformers adds empty prompts to what it saves: they do not say that there is none.
     prompts = {prompt: str(text) for prompt, text in (own.get("prompts") or {}).items() if text}
-    if own.get("default_prompt_name") in prompts:
-        prompts[""] = prompts[own["default_prompt_name"]]
+    usual = prompts.get(own.get("default_prompt_name"), "")
+    lengths = (LONGEST, DEFAULT), (int(longest or LONGEST), "sentence_bert_config.json"), (positions, "config.json")
+    says: dict[str, Said] = {"max_length": min(lengths, key=lambda length: length[0])}
+    for side, names in PROMPTS.items():
+        if text := next((prompts[name] for name in names if name in prompts), usual):
+            says[side] = text, OWN
+    if wanted == "dense" and modes:
+        says["pooling"] = "+".join(modes), "1_Pooling/config.json"
+    if wanted == "dense" and ("Normalize" in layers or own.get("similarity_fn_name") == "dot"):
+        says["normalise"] = (True, "modules.json") if "Normalize" in layers else (False, OWN)
     titles = map(_title, (name, os.path.realpath(folder), str(config.get("_name_or_path", ""))))
     model = Model(
         name=name, folder=folder, revision=revision, host=platform.node(), files={}, bytes=0, kind=wanted,
         architecture=str((config.get("architectures") or [""])[0]), titles=tuple(dict.fromkeys(titles)),
-        lexical_weights=set(files) >= LEXICAL, layers=tuple(layers),
+        lexical_weights=set(files) >= LEXICAL, layers=tuple(layers), positions=positions, says=says,
         dimensions=int(dense) if wanted == "dense" else _number(config, "vocab_size"),
-        positions=_number(config, "max_position_embeddings", "n_positions") or UNLIMITED,
-        max_length=None if longest is None else int(longest),
-        pooling="+".join(modes) or None, pools_prompt=pooling.get("include_prompt", True),
-        similarity=own.get("similarity_fn_name"), prompts=prompts,
+        plain=set(layers) <= {"Transformer", "Pooling", "Normalize"} and set(modes) <= set(POOLINGS)
+        and len(modes) < 2 and pooling.get("include_prompt", True),
         own_code=config.get("model_type", "") if "auto_map" in config else "",
     )  # fmt: skip
     # Two labels are the default, and not written.
-    return model, own.get("model_type"), hidden, config.get("num_labels") or len(config.get("id2label") or (0, 1))
+    labels = config.get("num_labels") or len(config.get("id2label") or (0, 1))
+    return model, own.get("model_type"), hidden, labels, prompts
 
 
-def _check_kind(model: Model, saved_as: str | None, hidden: int, labels: int) -> None:
+def _check_kind(model: Model, saved_as: str | None, hidden: int, labels: int, prompts: dict[str, str]) -> None:
     """Refuse a model of another kind than is wanted, with what it is and the option that takes it."""
     kinds, wanted, architecture = _kinds(model, saved_as), model.kind, model.architecture
     if kinds and wanted not in kinds:
@@ -438,7 +425,7 @@ def _check_kind(model: Model, saved_as: str | None, hidden: int, labels: int) ->
         (others, f"it has layers that are not run here: {', '.join(model.layers)}"),
         ("bge-en-icl" in model.titles, "its queries end with an answer that is to be written"),
         (layered, "FlagEmbedding's classes for it do not load beside transformers 5"),
-        (wanted == "reranker" and model.prompts, "it has prompts, which are not put before pairs here"),
+        (wanted == "reranker" and prompts, "it has prompts, which are not put before pairs here"),
         (scores and labels != 1, f"it gives {labels} scores for a pair, not one"),
     ):
         if wrong:

@@ -20,9 +20,24 @@ from treceval_py.retrieval.pool import Advance
 
 
 class _Batches(Loaded):
-    """What its encoders and rerankers share."""
+    """What its encoders and rerankers share: one of sentence-transformers' classes, without its own batches."""
 
     engine = "sentence-transformers"
+    made_as: str
+    """The class."""
+    checked_as: str
+    """The class of transformers that its weights are for."""
+
+    def _load(self) -> tuple[Any, Tokens]:
+        import sentence_transformers  # type: ignore[import-not-found,unused-ignore]
+
+        self._check_weights(self.checked_as)
+        self._made = getattr(sentence_transformers, self.made_as)(
+            self._model.folder, device=self._device, local_files_only=True, model_kwargs={"dtype": self._weights}
+        ).eval()
+        if self._device == "cpu":
+            self._made.float()  # fp16 rounds weights there, as in FlagModel
+        return self._made.transformers_model, Tokens(self._made.tokenizer)
 
     def _run(self, rows: list[dict[str, IntArray]], forward: Callable[..., Any], advance: Advance) -> Any:
         """Return the results of `forward` for all rows, as an array or a sparse matrix."""
@@ -53,78 +68,54 @@ class _Batches(Loaded):
 
 
 class Encoder(_Batches):
-    """A SentenceTransformer, without its own batches."""
+    """A SentenceTransformer."""
 
-    _network_class = "AutoModel"
+    made_as, checked_as = "SentenceTransformer", "AutoModel"
 
     def _load(self) -> tuple[Any, Tokens]:
-        self._check_weights(self._network_class)
-        self._layers = import_torch().nn.Sequential(*self._saved()).eval().to(self._device)
-        if self._device == "cpu":
-            self._layers.float()  # fp16 rounds weights there, as in FlagModel
-        tokenizer, self._prompts = self._layers[0].tokenizer, dict[Side, dict[str, int]]()
-        for side in SIDES:  # some models leave the instruction out of the mean
-            if instruction := self._settings.instruction(side):
-                alone = tokenizer(instruction)["input_ids"]
-                self._prompts[side] = {"prompt_length": len(alone) - (alone[-1] in tokenizer.all_special_ids)}
-        return self._layers[0].auto_model, Tokens(tokenizer)
-
-    def _saved(self) -> list[Any]:
-        """Return the layers; what does not say how it pools gets the pooling of the settings."""
-        from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found,unused-ignore]
         from sentence_transformers.sentence_transformer import modules  # type: ignore[import-not-found,unused-ignore]
 
-        model, how = self._model, {"dtype": self._weights}
-        layers = list(SentenceTransformer(model.folder, device="cpu", local_files_only=True, model_kwargs=how))
-        if "Pooling" not in model.layers:
-            layers[1:] = [modules.Pooling(layers[0].get_embedding_dimension(), self._settings.pooling)]
-        normal = self._settings.normalise and "Normalize" not in model.layers
-        return [*layers, modules.Normalize()] if normal else layers
+        network, tokens = super()._load()
+        if self._settings.pooling and "Pooling" not in self._model.layers:  # then the settings say how
+            del self._made[1:]
+            self._made.append(modules.Pooling(self._made[0].get_embedding_dimension(), self._settings.pooling))
+        if self._settings.normalise and "Normalize" not in self._model.layers:
+            self._made.append(modules.Normalize())
+        self._prompts = dict[Side, dict[str, int]]()
+        for side in SIDES:  # some models leave the instruction out of the mean
+            if instruction := self._settings.instruction(side):
+                alone = tokens.tokenizer(instruction)["input_ids"]
+                self._prompts[side] = {"prompt_length": len(alone) - (alone[-1] in tokens.tokenizer.all_special_ids)}
+        return network, tokens
 
     def _compute(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
         return self._run([{"input_ids": row} for row in rows], partial(self._forward, side), advance)
 
     def _forward(self, side: Side, inputs: dict[str, Any]) -> Any:
         """Return the vectors of a batch, where they are computed."""
-        return self._layers({**inputs, **self._prompts.get(side, {})})["sentence_embedding"]
+        return self._made({**inputs, **self._prompts.get(side, {})})["sentence_embedding"]
 
 
 class Sparse(Encoder):
     """A SparseEncoder: SPLADE and similar models."""
 
-    _network_class = "AutoModelForMaskedLM"
-
-    def _saved(self) -> list[Any]:
-        from sentence_transformers import SparseEncoder  # type: ignore[import-not-found,unused-ignore]
-
-        how = {"dtype": self._weights}
-        made = SparseEncoder(self._model.folder, device="cpu", local_files_only=True, model_kwargs=how)
-        self._most: int | None = made.max_active_dims
-        return list(made)
+    made_as, checked_as = "SparseEncoder", "AutoModelForMaskedLM"
 
     def _forward(self, side: Side, inputs: dict[str, Any]) -> Any:
         from scipy.sparse import csr_matrix  # type: ignore[import-untyped,unused-ignore]
         from sentence_transformers.util import select_max_active_dims  # type: ignore[import-not-found,unused-ignore]
 
         vectors = super()._forward(side, inputs)
-        if self._most is not None:
-            vectors = select_max_active_dims(vectors, self._most)
+        if self._made.max_active_dims is not None:
+            vectors = select_max_active_dims(vectors, self._made.max_active_dims)
         sparse = vectors.float().to_sparse().cpu()
         return csr_matrix((sparse.values().numpy(), sparse.indices().numpy()), shape=sparse.shape)
 
 
 class Ranker(_Batches):
-    """A cross-encoder with one label. Its logits are taken: sentence-transformers makes ties of high scores."""
+    """A CrossEncoder with one label. Its logits are taken: sentence-transformers makes ties of high scores."""
 
-    def _load(self) -> tuple[Any, Tokens]:
-        import transformers  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-        self._check_weights("AutoModelForSequenceClassification")
-        loaded = transformers.AutoModelForSequenceClassification.from_pretrained
-        network = loaded(self._model.folder, dtype=self._weights).eval().to(self._device)
-        if self._device == "cpu":
-            network.float()
-        return network, Tokens(transformers.AutoTokenizer.from_pretrained(self._model.folder))
+    made_as, checked_as = "CrossEncoder", "AutoModelForSequenceClassification"
 
     def _compute(self, rows: list[dict[str, IntArray]], side: Side, advance: Advance) -> Any:  # noqa: ARG002
         return self._run(rows, lambda inputs: self._network(**inputs).logits.view(-1), advance).astype(np.float32)
