@@ -561,7 +561,7 @@ def loaded(tmp_path, monkeypatch):
 
     class Identity(engines.Loaded):
         def _load(self):
-            words = SimpleNamespace(get_input_embeddings=lambda: SimpleNamespace(weight=np.zeros((4, 4))))
+            words = SimpleNamespace(config=None)
             return words, engines.Tokens(Words(self.word))
 
         def _compute(self, rows, side, advance):

@@ -416,9 +416,9 @@ class Loaded:
         if self._settings.pooling == "lasttoken" and tokenizer(WORD)["input_ids"][-1] not in tokenizer.all_special_ids:
             note = "The vector of a text is that of its last token, and the tokenizer puts none of its own at the end: "
             self.notes += (f"{note}if the model was trained with one, texts will rank badly.",)
-        if self._model.own_code:
+        if getattr(config := self._network.config, "auto_map", None):
             note = "The model's folder has code of its own, which is not run; "
-            self.notes += (f"{note}transformers' {self._model.own_code} is used instead.",)
+            self.notes += (f"{note}transformers' {config.model_type} is used instead.",)
 
     def _try(self) -> None:
         """Refuse what the model cannot take, and results that are not finite; note when all vectors are the same."""

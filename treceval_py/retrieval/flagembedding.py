@@ -7,6 +7,7 @@ the first one, and detects no pooling.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,11 @@ class _NoBatchError(Exception):
     """FlagEmbedding made its batches smaller until nothing was left."""
 
 
-class _HandOut:
+class _HandOut(Tokens):
     """What FlagEmbedding has in place of a tokenizer: texts are numbers of rows that are tokens already."""
 
-    def __init__(self, tokens: Tokens) -> None:
-        self._tokens, tokenizer = tokens, tokens.tokenizer
+    def __init__(self, tokenizer: Any) -> None:
+        super().__init__(tokenizer)
         # BGEM3FlagModel asks for them at every text.
         self.special_tokens_map = dict(tokenizer.special_tokens_map)
         self.convert_tokens_to_ids = tokenizer.convert_tokens_to_ids
@@ -45,7 +46,7 @@ class _HandOut:
         """Return a pair, which FlagReranker would join of a query and a passage: here they are joined already."""
         return pair[0]
 
-    def pad(self, inputs: dict[str, list[IntArray]], **_: Any) -> Any:
+    def pad(self, inputs: dict[str, list[IntArray]], **_: Any) -> dict[str, Any]:
         """Return a batch as tensors. FlagEmbedding first tries how many texts fit: that size it asks for twice."""
         from transformers import BatchEncoding  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
@@ -60,27 +61,27 @@ class _HandOut:
             if self._trying:
                 self._trying, self._fits = False, max(self._fits, (size, longest))
             self._advance(size)
-        return BatchEncoding(self._tokens.pad(inputs))
+        return BatchEncoding(super().pad(inputs))
 
 
 class _Flag(Loaded):
     """What its encoders and rerankers share: one of FlagEmbedding's classes, here called flag."""
 
     engine = "FlagEmbedding"
-    _flag: Any
-    _handing: _HandOut
 
-    def _made(self, name: str, checked: str, *, hands_out: bool = True, **how: Any) -> tuple[Any, Tokens]:
+    def _made(self, name: str, checked: str, **how: Any) -> tuple[Any, Tokens]:
         """Make one of FlagEmbedding's classes, of weights that are checked as a class of transformers."""
         self._check_weights(checked)
         half = {"use_fp16": self._weights == "float16", "use_bf16": self._weights == "bfloat16"}
-        self._flag = getattr(import_flag_embedding(), name)(self._model.folder, devices=self._device, **half, **how)
+        self._flag: Any = getattr(import_flag_embedding(), name)(
+            self._model.folder, devices=self._device, **half, **how
+        )
         if half["use_bf16"]:
             self._flag.model.bfloat16()  # FlagReranker does not know it
-        tokens = Tokens(self._flag.tokenizer)
-        if hands_out:
-            self._flag.tokenizer = self._handing = _HandOut(tokens)
-        return self._flag.model, tokens
+        self._handing = _HandOut(self._flag.tokenizer)
+        if name != "FlagLLMReranker":
+            self._flag.tokenizer = self._handing
+        return self._flag.model, self._handing
 
     def _run(self, function: Any, rows: list[Any], advance: Advance, **how: Any) -> Any:
         """Run one of FlagEmbedding's functions over rows."""
@@ -90,7 +91,8 @@ class _Flag(Loaded):
         try:
             result = function(numbers, batch_size=self._batch_size, device=self._device, **how)
         except _NoBatchError:  # raise what FlagEmbedding did not
-            return self._network(**self._handing.pad(self._handing.inputs).to(self._device))
+            inputs: Any = self._handing.pad(self._handing.inputs)
+            return self._network(**inputs.to(self._device))
         if self._handing.size < min(self._batch_size, len(rows)):
             self._fitted(self._handing.size)
         return result
@@ -137,22 +139,21 @@ class Ranker(_Flag):
     """FlagReranker; or FlagLLMReranker, which makes its own tokens."""
 
     def _load(self) -> tuple[Any, Tokens]:
-        self._prompted = self._model.architecture.endswith("ForCausalLM")
-        if self._prompted:
-            return self._made("FlagLLMReranker", "AutoModelForCausalLM", hands_out=False)
+        if self._model.architecture.endswith("ForCausalLM"):
+            return self._made("FlagLLMReranker", "AutoModelForCausalLM")
         return self._made("FlagReranker", "AutoModelForSequenceClassification")
 
     def prepare(self, content: Any) -> Any:
         """Make tokens of pairs, or leave them texts, with what FlagEmbedding writes before a query and a passage."""
-        if self._prompted:
-            return self._flag.get_detailed_inputs(content), None, "passages"
-        return super().prepare(content)
+        if self._flag.tokenizer is self._handing:
+            return super().prepare(content)
+        return self._flag.get_detailed_inputs(content), None, "passages"
 
     def _compute(self, rows: Any, side: Side, advance: Advance) -> Any:  # noqa: ARG002
-        score, how = self._flag.compute_score_single_gpu, {"max_length": self._settings.max_length}
-        if self._prompted:
-            scores = score(rows, batch_size=self._batch_size, device=self._device, **how)
-            advance(len(rows))
+        score = partial(self._flag.compute_score_single_gpu, max_length=self._settings.max_length)
+        if self._flag.tokenizer is self._handing:
+            scores = self._run(score, [[row] for row in rows], advance)
         else:
-            scores = self._run(score, [[row] for row in rows], advance, **how)
+            scores = score(rows, batch_size=self._batch_size, device=self._device)
+            advance(len(rows))
         return np.array(scores, dtype=np.float32)

@@ -71,11 +71,9 @@ def import_flag_embedding() -> Any:
 
 def weight_files(names: Sequence[str]) -> list[str]:
     """Return those files of a folder that transformers takes the weights from: safetensors before torch's own."""
-    for stem, ending in (("model", "safetensors"), ("pytorch_model", "bin")):
-        if f"{stem}.{ending}" in names:
-            return [f"{stem}.{ending}"]
-        if parts := [name for name in names if re.fullmatch(rf"{stem}-\d+-of-\d+\.{ending}", name)]:
-            return sorted(parts)
+    for form in (r"model(-\d+-of-\d+)?\.safetensors", r"pytorch_model(-\d+-of-\d+)?\.bin"):
+        if files := sorted(name for name in names if re.fullmatch(form, name)):
+            return files
     return []
 
 
@@ -96,26 +94,22 @@ def from_hub(name: str, revision: str | None, *, weights: bool) -> tuple[str, in
 
     try:
         info = hub.HfApi().model_info(name, revision=revision, files_metadata=True, timeout=20)
-    except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
-        unknown = "model" if isinstance(error, errors.RepositoryNotFoundError) else f"revision {revision}"
-        raise RunnerError(f"the hub has no such {unknown}", "Check the name, or give a folder.", file=name) from None
-    except Exception as error:  # noqa: BLE001 - offline by choice, no connection, a proxy: each has its own exception
+        sizes = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or []}
+        files = [
+            file
+            for file in deciding(list(sizes), lexical=True)
+            if weights or file in LEXICAL or CONFIGURATION.fullmatch(file)
+        ]
+        folder = str(hub.snapshot_download(name, revision=info.sha, allow_patterns=files))
+    except Exception as error:  # noqa: BLE001 - offline by choice, no connection, a full disk: each has its own exception
         with suppress(Exception):  # whatever it is, the model is not there
             return str(hub.snapshot_download(name, revision=revision, local_files_only=True)), 0
-        why = "HF_HUB_OFFLINE is set" if isinstance(error, errors.OfflineModeIsEnabled) else first_line(error)
-        unreachable = f"there is no such folder, nor a copy in the hub's cache, and the hub cannot be reached ({why})"
-        raise RunnerError(unreachable, "Check the name, or give a folder.", file=name) from None
-    sizes = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or []}
-    files = [
-        file
-        for file in deciding(list(sizes), lexical=True)
-        if weights or file in LEXICAL or CONFIGURATION.fullmatch(file)
-    ]
-    try:
-        folder = str(hub.snapshot_download(name, revision=info.sha, allow_patterns=files))
-    except Exception as error:  # noqa: BLE001 - as above, and a full disk
-        failure = f"the model cannot be downloaded from the hub: {first_line(error)}"
-        raise RunnerError(failure, "Try again, or give the model's folder.", file=name) from None
+        fault = (
+            f"there is no such folder, nor a copy in the hub's cache, nor can it be downloaded ({first_line(error)})"
+        )
+        if isinstance(error, errors.RepositoryNotFoundError | errors.RevisionNotFoundError):
+            fault = "the hub has no such model or revision"
+        raise RunnerError(fault, "Check the name, or give a folder.", file=name) from None
     return folder, sum(sizes[file] for file in weight_files(list(sizes)))
 
 

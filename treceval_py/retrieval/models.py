@@ -143,8 +143,6 @@ class Model(NamedTuple):
         instruction among them.
     architecture : str
         The class that was saved, such as ``BertModel``.
-    own_code : str
-        The architecture by which a model is computed that brings code of its own, which is not run; ``""`` for others.
     bytes : int
         The size of the weights.
     host : str
@@ -164,7 +162,6 @@ class Model(NamedTuple):
     layers: tuple[str, ...]
     plain: bool
     architecture: str
-    own_code: str
     bytes: int
     host: str
 
@@ -402,7 +399,6 @@ def _described(name: str, folder: str, revision: str | None, wanted: Kind, files
         dimensions=int(dense) if wanted == "dense" else _number(config, "vocab_size"),
         plain=set(layers) <= {"Transformer", "Pooling", "Normalize"} and set(modes) <= set(POOLINGS)
         and len(modes) < 2 and pooling.get("include_prompt", True),
-        own_code=config.get("model_type", "") if "auto_map" in config else "",
     )  # fmt: skip
     # Two labels are the default, and not written.
     labels = config.get("num_labels") or len(config.get("id2label") or (0, 1))

@@ -34,7 +34,7 @@ from treceval_py.runs.record import provenance, read_sidecar, write_sidecar
 from treceval_py.runs.writing import SearchResults, Written, check_output, check_tag, write_search_results
 
 PAIRS = 1024
-"""Approximate pairs scored together: a kill can cost this much work, some minutes of a CPU."""
+"""Pairs scored together: a kill can cost this much work, some minutes of a CPU."""
 
 
 class Outcome(NamedTuple):
@@ -115,35 +115,31 @@ def rerank(
         "precision": reranker.precision, "max_length": length, "query_max_length": length * 3 // 4,
     }  # fmt: skip
     with locked(work):
-        first, size = read_run(run), max(1, PAIRS // reranker.depth)
+        first = read_run(run)
         order = arrange(first, PLAIN).order
         ranked = [order[slice(*first.span(query))] for query in range(len(first))]
         heads = [list(first.docids.take(rows[: reranker.depth]).text()) for rows in ranked]
-        pairs = [[(qid, docid) for docid in head] for qid, head in zip(first.qids, heads, strict=True)]
-        groups = [list(chain(*pairs[start : start + size])) for start in range(0, len(pairs), size)]
+        pairs = [(qid, docid) for qid, head in zip(first.qids, heads, strict=True) for docid in head]
+        groups = [pairs[start : start + PAIRS] for start in range(0, len(pairs), PAIRS)]
         asked = _texts(queries, first.qids, "queries", reporter)
         passages = _texts(corpus, chain(*heads), "passages", reporter)
         texts, digest = hashlib.sha256(canonical([asked, passages])).hexdigest(), digest_of_file(run)
         key = key_of([digest, reranker.depth, texts, decides])
-        parts = Parts(os.path.join(work, "rerank", key), len(groups))
-        tasks = [
-            Task(part, [(asked[qid], passages[docid]) for qid, docid in groups[part]], len(groups[part]))
-            for part in parts.missing()
-        ]
-        total = sum(map(len, heads))
-        notes = _score(tasks, total, reranker, parts, reporter) if tasks else ()
+        parts, longest = Parts(os.path.join(work, "rerank", key), len(groups)), max(map(len, ranked))
+        contents = [(part, [(asked[qid], passages[docid]) for qid, docid in groups[part]]) for part in parts.missing()]
+        tasks = [Task(part, content, len(content)) for part, content in contents]
+        notes = _score(tasks, len(pairs), reranker, parts, reporter) if tasks else ()
         scored = [parts.read(number) for number in range(len(groups))]
-        longest = max(map(len, ranked))
+        scores = np.concatenate([part["scores"] for part in scored])
+        results = _results(first.qids, ranked, reranker.depth, scores, longest)
         written, about = write_search_results(
-            output,
-            _results(first.qids, ranked, heads, np.concatenate([part["scores"] for part in scored]), longest),
-            first.docids, tag, k=longest, queries=len(first), reporter=reporter,
-        )  # fmt: skip
+            output, results, first.docids, tag, k=longest, queries=len(first), reporter=reporter
+        )
         before = read_sidecar(run, digest)
         record = {
             "run": about,
             "reranker": {
-                **decides, "depth": reranker.depth, "below": "keep", "pairs": total,
+                **decides, "depth": reranker.depth, "below": "keep", "pairs": len(pairs),
                 "by": [json.loads(by) for by in dict.fromkeys(str(part["by"]) for part in scored)],
             },
             "first_stage": {"file": run, "sha256": digest, "record": before},
@@ -211,12 +207,12 @@ def _score(tasks: Sequence[Task], total: int, reranker: Reranker, parts: Parts, 
 
 
 def _results(
-    qids: Sequence[str], ranked: Sequence[IntArray], heads: Sequence[list[str]], scores: AnyArray, longest: int
+    qids: Sequence[str], ranked: Sequence[IntArray], depth: int, scores: AnyArray, longest: int
 ) -> Iterator[SearchResults]:
     """Yield queries with their new scores; below the depth, each document has 1 less than the one before."""
-    for qid, rows, head in zip(qids, ranked, heads, strict=True):
-        new, scores = scores[: len(head)], scores[len(head) :]
-        below = new.min() - np.arange(1, len(rows) - len(head) + 1)
+    for qid, rows in zip(qids, ranked, strict=True):
+        new, scores = np.split(scores, [min(depth, len(rows))])
+        below = new.min() - np.arange(1, len(rows) - len(new) + 1)
         padding = (0, longest - len(rows))
         positions, both = np.pad(rows, padding, constant_values=-1), np.pad(np.append(new, below), padding)
         yield SearchResults([qid], positions[None], both[None].astype(np.float32))
