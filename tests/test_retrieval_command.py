@@ -329,6 +329,7 @@ def test_models_and_settings_that_score_no_pair_are_refused_and_their_neighbours
     fits = find_model(tmp_path, wanted="reranker")
     refused: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({"architecture": "GemmaForCausalLM"}, {"engine": "sentence-transformers"}),
+        ({}, {"depth": 0}),
         ({}, {"max_length": 31}),
         ({}, {"max_length": 513}),
     ]

@@ -561,14 +561,13 @@ def loaded(tmp_path, monkeypatch):
 
     class Identity(engines.Loaded):
         def _load(self):
-            words = SimpleNamespace(config=None)
-            return words, engines.Tokens(Words(self.word))
+            return SimpleNamespace(config=self.config), engines.Tokens(Words(self.word))
 
         def _compute(self, rows, side, advance):
-            return np.eye(len(rows), 4, dtype=np.float32) * next(np.nan if 9 in row else 1 for row in rows)
+            return np.eye(len(rows), 4, dtype=np.float32) * next(np.nan if 9 in row["input_ids"] else 1 for row in rows)
 
-    def load(*, word=3, **settings):
-        Identity.word = word
+    def load(*, word=3, config=None, **settings):
+        Identity.word, Identity.config = word, config
         return Identity(model, settings_for(model, **settings), 4, "cpu")
 
     return load
@@ -579,11 +578,16 @@ def test_damaged_models_are_refused_and_their_neighbours_are_not(loaded, snapsho
     assert loaded(word=3).notes == ()
 
 
+def test_code_of_a_models_own_is_not_run_as_a_note_says(loaded):
+    told = loaded(config=SimpleNamespace(auto_map={"AutoModel": "modeling.New"}, model_type="bert")).notes
+    assert told == ("The model's folder has code of its own, which is not run; transformers' bert is used instead.",)
+
+
 def test_tokens_are_made_in_one_step_and_vectors_in_another(loaded):
     encoder = loaded(instruction="find ")
     for side, lengths in (("passages", [4, 3]), ("queries", [5, 4])):
         prepared = encoder.prepare((["the sea", "war"], ["a", "b"], side))
-        assert [len(row) for row in prepared[0]] == lengths
+        assert [len(row["input_ids"]) for row in prepared[0]] == lengths
         assert encoder.work(prepared, None).tolist() == [[1, 0, 0, 0], [0, 1, 0, 0]]
 
 

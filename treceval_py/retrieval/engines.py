@@ -108,9 +108,9 @@ class Reranker(NamedTuple):
             A package is missing, the engine cannot run the model, or the depth or the length is out of range.
         """
         check_packages("pyarrow", "torch", "transformers", *(["ray"] if self.ray is not None else []))
-        check_engine(self.model, self.engine)
-        if self.depth < 1 or not self.settings:
+        if self.depth < 1:
             raise RunnerError(f"{self.depth} documents per query are to be reranked", "Ask for 1 or more.")
+        reranker_maker(self)  # it looks at the engine and the length
 
 
 def check_engine(model: Model, asked: str | None = None) -> str:
@@ -217,13 +217,13 @@ class Tokens:
         self._left, self._names = tokenizer.padding_side == "left", tokenizer.model_input_names
         self._padding = {"input_ids": tokenizer.pad_token_id or 0, "token_type_ids": tokenizer.pad_token_type_id}
 
-    def texts(self, texts: Sequence[str], length: int) -> list[IntArray]:
+    def texts(self, texts: Sequence[str], length: int) -> list[dict[str, IntArray]]:
         """Return the tokens of each text, cut to a length."""
         if not self.tokenizer.is_fast:
             rows = self.tokenizer(list(texts), truncation=True, max_length=length)["input_ids"]
         else:
             rows = [tokens.ids for tokens in self._cut(length).encode_batch_fast(texts)]
-        return [np.array(row, dtype=np.int64) for row in rows]
+        return [{"input_ids": np.array(row, dtype=np.int64)} for row in rows]
 
     def pairs(self, pairs: Sequence[tuple[str, str]], length: int) -> list[dict[str, IntArray]]:
         """Return the tokens and the types of each pair: the query cut to three quarters, the passage to what is left.
@@ -406,27 +406,22 @@ class Loaded:
         self.notes += (f"Memory on {self._device} is enough for {size} {self._unit}s at once, not {self._batch_size}.",)
         self._batch_size = size
 
-    def _check_tokenizer(self) -> None:
-        """Refuse a tokenizer without known words; note one without an end token."""
-        name, tokenizer = self._model.name, self._tokens.tokenizer
+    def _try(self) -> None:
+        """Refuse what the model cannot take, infinite results and tokenizers without words; note bad signs."""
+        longest, tokenizer = WORD * self._settings.max_length, self._tokens.tokenizer
+        if self._unit == "pair":
+            self.work(self.prepare([(longest, longest), (WORD, WORD)]), lambda _: None)
+            return
         tokens = tokenizer(f"{SCRIPTS} {PROBES[0]}", add_special_tokens=False)["input_ids"]
         if set(tokens) <= {tokenizer.unk_token_id}:
             no_words = "the tokenizer knows no word: every text would have the same vector"
-            raise RunnerError(no_words, "Copy tokenizer.json or vocab.txt of the model again.", file=name)
+            raise RunnerError(no_words, "Copy tokenizer.json or vocab.txt of the model again.", file=self._model.name)
         if self._settings.pooling == "lasttoken" and tokenizer(WORD)["input_ids"][-1] not in tokenizer.all_special_ids:
             note = "The vector of a text is that of its last token, and the tokenizer puts none of its own at the end: "
             self.notes += (f"{note}if the model was trained with one, texts will rank badly.",)
         if getattr(config := self._network.config, "auto_map", None):
             note = "The model's folder has code of its own, which is not run; "
             self.notes += (f"{note}transformers' {config.model_type} is used instead.",)
-
-    def _try(self) -> None:
-        """Refuse what the model cannot take, and results that are not finite; note when all vectors are the same."""
-        longest = WORD * self._settings.max_length
-        if self._unit == "pair":
-            self.work(self.prepare([(longest, longest), (WORD, WORD)]), lambda _: None)
-            return
-        self._check_tokenizer()
         for side in SIDES:
             rows = self.prepare(((*PROBES, longest), (*PROBES, "river river …"), side))
             vectors = self.work(rows, lambda _: None)[:2]

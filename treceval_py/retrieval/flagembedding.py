@@ -1,8 +1,7 @@
 """FlagEmbedding as an engine: FlagModel, FlagLLMModel and BGEM3FlagModel encode, and its rerankers score.
 
-They run as they are. Only their tokenizer is another: it hands out the tokens that were made ahead, by the numbers of
-texts, and pads them as arrays. What FlagEmbedding does not do is not added here: it makes batches smaller only before
-the first one, and detects no pooling.
+They run as they are. Only their tokenizer is another: texts are tokens already, made ahead, and padded as arrays. What
+FlagEmbedding does not do is not added here: it makes batches smaller only before the first one, and detects no pooling.
 """
 
 from __future__ import annotations
@@ -25,28 +24,23 @@ class _NoBatchError(Exception):
 
 
 class _HandOut(Tokens):
-    """What FlagEmbedding has in place of a tokenizer: texts are numbers of rows that are tokens already."""
+    """What FlagEmbedding has in place of a tokenizer while it runs over texts that are tokens already."""
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, advance: Advance, fits: tuple[int, int]) -> None:
         super().__init__(tokenizer)
+        self._advance, self._trying, self.size, self.fits = advance, True, 0, fits
         # BGEM3FlagModel asks for them at every text.
         self.special_tokens_map = dict(tokenizer.special_tokens_map)
         self.convert_tokens_to_ids = tokenizer.convert_tokens_to_ids
-        self._fits = (0, 0)
 
-    def begin(self, rows: list[Any], advance: Advance) -> range:
-        """Take rows, and return their numbers."""
-        self._rows, self._advance, self._trying, self.size = rows, advance, True, 0
-        return range(len(rows))
-
-    def __call__(self, numbers: list[int], **_: Any) -> dict[str, list[Any]]:
-        return {"input_ids": [self._rows[number] for number in numbers]}
+    def __call__(self, rows: list[Any], **_: Any) -> dict[str, list[Any]]:
+        return {"input_ids": rows if isinstance(rows[0], list) else [row["input_ids"] for row in rows]}
 
     def prepare_for_model(self, pair: list[dict[str, IntArray]], _: Any, **__: Any) -> dict[str, IntArray]:
         """Return a pair, which FlagReranker would join of a query and a passage: here they are joined already."""
         return pair[0]
 
-    def pad(self, inputs: dict[str, list[IntArray]], **_: Any) -> dict[str, Any]:
+    def pad(self, inputs: dict[str, list[IntArray]], **_: Any) -> Any:
         """Return a batch as tensors. FlagEmbedding first tries how many texts fit: that size it asks for twice."""
         from transformers import BatchEncoding  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
@@ -55,11 +49,11 @@ class _HandOut(Tokens):
         size, longest = len(inputs["input_ids"]), len(inputs["input_ids"][0])
         if self._trying and size != self.size:
             self.size, self.inputs = size, inputs
-            if size <= self._fits[0] and longest <= self._fits[1]:  # such a batch did fit
+            if size <= self.fits[0] and longest <= self.fits[1]:  # such a batch did fit
                 inputs = {name: rows[:1] for name, rows in inputs.items()}
         else:
             if self._trying:
-                self._trying, self._fits = False, max(self._fits, (size, longest))
+                self._trying, self.fits = False, max(self.fits, (size, longest))
             self._advance(size)
         return BatchEncoding(super().pad(inputs))
 
@@ -68,6 +62,8 @@ class _Flag(Loaded):
     """What its encoders and rerankers share: one of FlagEmbedding's classes, here called flag."""
 
     engine = "FlagEmbedding"
+    _fits = (0, 0)
+    """How many texts are known to fit, and their length."""
 
     def _made(self, name: str, checked: str, **how: Any) -> tuple[Any, Tokens]:
         """Make one of FlagEmbedding's classes, of weights that are checked as a class of transformers."""
@@ -78,23 +74,19 @@ class _Flag(Loaded):
         )
         if half["use_bf16"]:
             self._flag.model.bfloat16()  # FlagReranker does not know it
-        self._handing = _HandOut(self._flag.tokenizer)
-        if name != "FlagLLMReranker":
-            self._flag.tokenizer = self._handing
-        return self._flag.model, self._handing
+        return self._flag.model, Tokens(self._flag.tokenizer)
 
     def _run(self, function: Any, rows: list[Any], advance: Advance, **how: Any) -> Any:
         """Run one of FlagEmbedding's functions over rows."""
-        numbers: Any = self._handing.begin(rows, advance)
-        if self._unit == "pair":
-            numbers = [(number, number) for number in numbers]
+        handing: Any = _HandOut(self._tokens.tokenizer, advance, self._fits)
+        self._flag.tokenizer = handing
         try:
-            result = function(numbers, batch_size=self._batch_size, device=self._device, **how)
+            result = function(rows, batch_size=self._batch_size, device=self._device, **how)
         except _NoBatchError:  # raise what FlagEmbedding did not
-            inputs: Any = self._handing.pad(self._handing.inputs)
-            return self._network(**inputs.to(self._device))
-        if self._handing.size < min(self._batch_size, len(rows)):
-            self._fitted(self._handing.size)
+            return self._network(**handing.pad(handing.inputs).to(self._device))
+        self._fits = handing.fits
+        if handing.size < min(self._batch_size, len(rows)):
+            self._fitted(handing.size)
         return result
 
 
@@ -102,12 +94,12 @@ class Encoder(_Flag):
     """FlagModel, or FlagLLMModel where texts are pooled by their last token."""
 
     def _load(self) -> tuple[Any, Tokens]:
-        settings, name = self._settings, "FlagModel"
-        if (pooling := settings.pooling) == "lasttoken":
-            name, pooling = "FlagLLMModel", "last_token"
+        settings = self._settings
+        last = settings.pooling == "lasttoken"
+        name, pooling = ("FlagLLMModel", "last_token") if last else ("FlagModel", settings.pooling)
         return self._made(name, "AutoModel", normalize_embeddings=settings.normalise, pooling_method=pooling)
 
-    def _compute(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:  # noqa: ARG002
+    def _compute(self, rows: list[dict[str, IntArray]], side: Side, advance: Advance) -> Any:  # noqa: ARG002
         # As tensors: a GPU need not wait for each batch.
         vectors = self._run(self._flag.encode_single_device, rows, advance, convert_to_numpy=False)
         return (vectors.float() if vectors.dtype == import_torch().bfloat16 else vectors).cpu().numpy()
@@ -122,7 +114,7 @@ class Sparse(_Flag):
         model, tokens = self._made("BGEM3FlagModel", "AutoModel")
         return model.model, tokens
 
-    def _compute(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:  # noqa: ARG002
+    def _compute(self, rows: list[dict[str, IntArray]], side: Side, advance: Advance) -> Any:  # noqa: ARG002
         from scipy.sparse import csr_matrix  # type: ignore[import-untyped,unused-ignore]
 
         made = self._run(self._flag.encode_single_device, rows, advance, return_dense=False, return_sparse=True)
@@ -139,21 +131,21 @@ class Ranker(_Flag):
     """FlagReranker; or FlagLLMReranker, which makes its own tokens."""
 
     def _load(self) -> tuple[Any, Tokens]:
-        if self._model.architecture.endswith("ForCausalLM"):
+        self._prompted = self._model.architecture.endswith("ForCausalLM")
+        if self._prompted:
             return self._made("FlagLLMReranker", "AutoModelForCausalLM")
         return self._made("FlagReranker", "AutoModelForSequenceClassification")
 
     def prepare(self, content: Any) -> Any:
         """Make tokens of pairs, or leave them texts, with what FlagEmbedding writes before a query and a passage."""
-        if self._flag.tokenizer is self._handing:
+        if not self._prompted:
             return super().prepare(content)
         return self._flag.get_detailed_inputs(content), None, "passages"
 
     def _compute(self, rows: Any, side: Side, advance: Advance) -> Any:  # noqa: ARG002
         score = partial(self._flag.compute_score_single_gpu, max_length=self._settings.max_length)
-        if self._flag.tokenizer is self._handing:
-            scores = self._run(score, [[row] for row in rows], advance)
-        else:
-            scores = score(rows, batch_size=self._batch_size, device=self._device)
-            advance(len(rows))
+        if not self._prompted:
+            return np.array(self._run(score, [([row], [row]) for row in rows], advance), dtype=np.float32)
+        scores = score(rows, batch_size=self._batch_size, device=self._device)
+        advance(len(rows))
         return np.array(scores, dtype=np.float32)

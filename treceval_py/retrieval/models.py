@@ -314,7 +314,7 @@ def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
 
 
 def _known(model: Model, pooling: str | None) -> dict[str, Said]:
-    """Return what is known of a model by its names, and not from its files: from FlagEmbedding's table, and from here."""
+    """Return what is known of a model by its names: what FlagEmbedding's table has, and what is here."""
     known: dict[str, Said] = {}
     with suppress(Exception):  # it is not installed, or broken beside this transformers, or has no such model
         if model.kind == "dense" and pooling in (None, "lasttoken"):
@@ -352,7 +352,7 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
         missing = f"the model has no {' and no '.join(lacking)}"
         raise RunnerError(missing, "Copy what is missing into its folder.", file=name)
     try:
-        model, *seen = _described(name, folder, revision, wanted, files)
+        model, seen = _described(name, folder, revision, wanted, files)
     except (AttributeError, IndexError, KeyError, OSError, TypeError, ValueError):
         unreadable = "config.json or another configuration file cannot be read, or has a value of the wrong type"
         raise RunnerError(unreadable, "Copy the model again.", file=name) from None
@@ -365,7 +365,7 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
     )
 
 
-def _described(name: str, folder: str, revision: str | None, wanted: Kind, files: Sequence[str]) -> Any:
+def _described(name: str, folder: str, revision: str | None, wanted: Kind, files: Sequence[str]) -> tuple[Model, Any]:
     """Return a model from its configuration, without its weights, and what decides on its kind beside."""
 
     def read(file: str) -> Any:
@@ -377,7 +377,7 @@ def _described(name: str, folder: str, revision: str | None, wanted: Kind, files
     pooling = read(f"{layers.get('Pooling', '1_Pooling')}/config.json")
     modes, hidden = _pooling_modes(pooling), _number(config, "hidden_size", "dim", "d_model", "n_embd")
     dense = read(f"{layers.get('Dense')}/config.json").get("out_features", hidden * max(1, len(modes)))
-    positions = _number(config, "max_position_embeddings", "n_positions") or UNLIMITED
+    positions = max(0, _number(config, "max_position_embeddings", "n_positions")) or UNLIMITED
     longest = read("sentence_bert_config.json").get("max_seq_length")
     # sentence-transformers adds empty prompts to what it saves: they do not say that there is none.
     prompts = {prompt: str(text) for prompt, text in (own.get("prompts") or {}).items() if text}
@@ -397,12 +397,12 @@ def _described(name: str, folder: str, revision: str | None, wanted: Kind, files
         architecture=str((config.get("architectures") or [""])[0]), titles=tuple(dict.fromkeys(titles)),
         lexical_weights=set(files) >= LEXICAL, layers=tuple(layers), positions=positions, says=says,
         dimensions=int(dense) if wanted == "dense" else _number(config, "vocab_size"),
-        plain=set(layers) <= {"Transformer", "Pooling", "Normalize"} and set(modes) <= set(POOLINGS)
-        and len(modes) < 2 and pooling.get("include_prompt", True),
+        plain=set(layers) <= {"Transformer", "Pooling", "Normalize"}
+        and "+".join(modes) in ("", *POOLINGS) and pooling.get("include_prompt", True) is True,
     )  # fmt: skip
     # Two labels are the default, and not written.
     labels = config.get("num_labels") or len(config.get("id2label") or (0, 1))
-    return model, own.get("model_type"), hidden, labels, prompts
+    return model, (own.get("model_type"), hidden, labels, prompts)
 
 
 def _check_kind(model: Model, saved_as: str | None, hidden: int, labels: int, prompts: dict[str, str]) -> None:

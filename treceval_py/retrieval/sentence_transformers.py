@@ -6,8 +6,6 @@ where that can run the model; and if a batch does not fit in memory, it is made 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,8 +37,11 @@ class _Batches(Loaded):
             self._made.float()  # fp16 rounds weights there, as in FlagModel
         return self._made.transformers_model, Tokens(self._made.tokenizer)
 
-    def _run(self, rows: list[dict[str, IntArray]], forward: Callable[..., Any], advance: Advance) -> Any:
-        """Return the results of `forward` for all rows, as an array or a sparse matrix."""
+    def _forward(self, side: Side, inputs: dict[str, Any]) -> Any:
+        """Return the results of a batch, where they are computed."""
+        raise NotImplementedError
+
+    def _compute(self, rows: list[dict[str, IntArray]], side: Side, advance: Advance) -> Any:
         from scipy.sparse import vstack  # type: ignore[import-untyped,unused-ignore]
 
         torch = import_torch()
@@ -52,7 +53,7 @@ class _Batches(Loaded):
             inputs = self._tokens.pad({name: [row[name] for row in batch] for name in batch[0]})
             try:
                 with torch.inference_mode():
-                    results.append(forward({name: inputs[name].to(self._device) for name in inputs}))
+                    results.append(self._forward(side, {name: inputs[name].to(self._device) for name in inputs}))
             except Exception:  # it runs out of memory in many ways
                 if not (size := min(size, len(batch)) * 3 // 4):
                     raise
@@ -88,11 +89,7 @@ class Encoder(_Batches):
                 self._prompts[side] = {"prompt_length": len(alone) - (alone[-1] in tokens.tokenizer.all_special_ids)}
         return network, tokens
 
-    def _compute(self, rows: list[IntArray], side: Side, advance: Advance) -> Any:
-        return self._run([{"input_ids": row} for row in rows], partial(self._forward, side), advance)
-
     def _forward(self, side: Side, inputs: dict[str, Any]) -> Any:
-        """Return the vectors of a batch, where they are computed."""
         return self._made({**inputs, **self._prompts.get(side, {})})["sentence_embedding"]
 
 
@@ -117,5 +114,5 @@ class Ranker(_Batches):
 
     made_as, checked_as = "CrossEncoder", "AutoModelForSequenceClassification"
 
-    def _compute(self, rows: list[dict[str, IntArray]], side: Side, advance: Advance) -> Any:  # noqa: ARG002
-        return self._run(rows, lambda inputs: self._network(**inputs).logits.view(-1), advance).astype(np.float32)
+    def _forward(self, side: Side, inputs: dict[str, Any]) -> Any:  # noqa: ARG002
+        return self._network(**inputs).logits.view(-1).float()
