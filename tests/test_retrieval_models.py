@@ -361,6 +361,15 @@ def test_a_preview_downloads_the_configuration_and_no_weights(hub, downloads):
     assert (model.dimensions, model.bytes, model.files, model.titles[0]) == (768, 437_955_512, {}, "bge-base-en-v1.5")
 
 
+def test_a_preview_of_weights_of_words_downloads_what_shows_that_a_model_has_them(hub, downloads):
+    files = ["colbert_linear.pt", "config.json", "pytorch_model.bin", "sparse_linear.pt"]
+    folder = make(hub / "snapshots" / "m3", {**BERT, "vocab_size": 9}, weights=None, tokenizer=None)
+    weighs_words(folder)
+    asked = downloads(dict.fromkeys(files, 5), folder)
+    assert find_model("BAAI/bge-m3", wanted="sparse", weights=False).bytes == 5
+    assert asked[0][1]["allow_patterns"] == ["colbert_linear.pt", "config.json", "sparse_linear.pt"]
+
+
 # Settings
 
 

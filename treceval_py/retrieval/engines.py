@@ -302,7 +302,7 @@ class Loaded:
         raise NotImplementedError
 
     def _compute(self, rows: Any, side: Side, advance: Advance) -> Any:
-        """Run the model over tokens."""
+        """Run the model over tokens; if they do not fit in memory, make the batch size smaller."""
         raise NotImplementedError
 
     @property
@@ -358,9 +358,11 @@ class Loaded:
         RunnerError
             Memory runs out, the model fails, or a number is not finite.
         """
-        rows, ids, side = prepared
+        (rows, ids, side), asked = prepared, self._batch_size
         with self._trying(f"the model fails on {self._device}, even on one {self._unit}", MEMORY), self._computing:
             result = self._compute(rows, side, advance)
+        if (size := self._batch_size) < asked:
+            self.notes += (f"Memory on {self._device} is enough for {size} {self._unit}s at once, not {asked}.",)
         # A sum is not finite when a number is not, and of float32 it does not overflow.
         sums = result if result.ndim == 1 else np.asarray(result.sum(axis=1, dtype=np.float64)).ravel()
         if len(bad := np.flatnonzero(~np.isfinite(sums))):
@@ -400,11 +402,6 @@ class Loaded:
         if wrong:
             mismatch = f"tensors of the weights differ from config.json: {len(wrong)}, such as {min(wrong)}"
             raise RunnerError(mismatch, "Copy the model again.", file=self._model.name)
-
-    def _fitted(self, size: int) -> None:
-        """Go on with smaller batches than were asked for, and note it."""
-        self.notes += (f"Memory on {self._device} is enough for {size} {self._unit}s at once, not {self._batch_size}.",)
-        self._batch_size = size
 
     def _try(self) -> None:
         """Refuse what the model cannot take, infinite results and tokenizers without words; note bad signs."""

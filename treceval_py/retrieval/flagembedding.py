@@ -86,7 +86,7 @@ class _Flag(Loaded):
             return self._network(**handing.pad(handing.inputs).to(self._device))
         self._fits = handing.fits
         if handing.size < min(self._batch_size, len(rows)):
-            self._fitted(handing.size)
+            self._batch_size = handing.size
         return result
 
 

@@ -357,12 +357,10 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
         unreadable = "config.json or another configuration file cannot be read, or has a value of the wrong type"
         raise RunnerError(unreadable, "Copy the model again.", file=name) from None
     _check_kind(model, *seen)
-    if lacking:
-        return model._replace(bytes=size or 0)
-    return model._replace(
-        files={file: digest_of_file(os.path.join(folder, file)) for file in deciding(files, wanted == "sparse")},
-        bytes=sum(os.path.getsize(os.path.join(folder, file)) for file in weights),
-    )
+    there = [] if lacking else deciding(files, wanted == "sparse")
+    hashes = {file: digest_of_file(os.path.join(folder, file)) for file in there}
+    sizes = [os.path.getsize(os.path.join(folder, file)) for file in weights]
+    return model._replace(files=hashes, bytes=size if lacking and size else sum(sizes))
 
 
 def _described(name: str, folder: str, revision: str | None, wanted: Kind, files: Sequence[str]) -> tuple[Model, Any]:

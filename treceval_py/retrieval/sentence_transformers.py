@@ -47,21 +47,20 @@ class _Batches(Loaded):
         torch = import_torch()
         # FlagModel's own expression: which of several texts of the same length come first decides on the batches too.
         order = np.argsort([-len(row["input_ids"]) for row in rows])
-        results, start, size = list[Any](), 0, self._batch_size
+        results, start = list[Any](), 0
         while start < len(order):
-            batch = [rows[row] for row in order[start : start + size]]
+            batch = [rows[row] for row in order[start : start + self._batch_size]]
             inputs = self._tokens.pad({name: [row[name] for row in batch] for name in batch[0]})
             try:
                 with torch.inference_mode():
                     results.append(self._forward(side, {name: inputs[name].to(self._device) for name in inputs}))
             except Exception:  # it runs out of memory in many ways
-                if not (size := min(size, len(batch)) * 3 // 4):
+                if len(batch) == 1:
                     raise
+                self._batch_size = len(batch) * 3 // 4
                 continue
             start += len(batch)
             advance(len(batch))
-        if size < self._batch_size:
-            self._fitted(size)
         if not torch.is_tensor(results[0]):
             return vstack(results, format="csr")[np.argsort(order)]
         joined = torch.cat(results)[np.argsort(order)]  # not before: a GPU need not wait for each batch
