@@ -341,16 +341,13 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
     """Inspect a folder; only its configuration if its weights are not here and just their size is known."""
     files = [path.relative_to(folder).as_posix() for part in ("*", "*/*") for path in Path(folder).glob(part)]
     weights = weight_files(files)
-    parts = {
-        "config.json": "config.json" in files,
-        "weights (model.safetensors or pytorch_model.bin)": weights,
-        # Without these files transformers makes a tokenizer that knows no word, and says nothing.
-        "tokenizer (tokenizer.json, vocab.txt or a sentencepiece model)": any(map(TOKENIZER.fullmatch, files)),
-    }
+    # Without the files of a tokenizer transformers makes one that knows no word, and says nothing.
+    tokenizer = any(map(TOKENIZER.fullmatch, files))
+    parts = {"config.json": "config.json" in files, "weights": weights, "tokenizer": tokenizer}
     lacking = [part for part, there in parts.items() if not there]
     if lacking and size is None:
-        missing = f"the model has no {' and no '.join(lacking)}"
-        raise RunnerError(missing, "Copy what is missing into its folder.", file=name)
+        usual = "config.json, model.safetensors (or pytorch_model.bin), and tokenizer.json (or vocab.txt)"
+        raise RunnerError(f"the model has no {' and no '.join(lacking)}", f"It needs {usual}.", file=name)
     try:
         model, seen = _described(name, folder, revision, wanted, files)
     except (AttributeError, IndexError, KeyError, OSError, TypeError, ValueError):
@@ -360,7 +357,7 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
     there = [] if lacking else deciding(files, wanted == "sparse")
     hashes = {file: digest_of_file(os.path.join(folder, file)) for file in there}
     sizes = [os.path.getsize(os.path.join(folder, file)) for file in weights]
-    return model._replace(files=hashes, bytes=size if lacking and size else sum(sizes))
+    return model._replace(files=hashes, bytes=size or 0 if lacking else sum(sizes))
 
 
 def _described(name: str, folder: str, revision: str | None, wanted: Kind, files: Sequence[str]) -> tuple[Model, Any]:
