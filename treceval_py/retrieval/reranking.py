@@ -34,7 +34,7 @@ from treceval_py.runs.record import provenance, read_sidecar, write_sidecar
 from treceval_py.runs.writing import SearchResults, Written, check_output, check_tag, write_search_results
 
 PAIRS = 1024
-"""Pairs scored together: a kill can cost this much work, some minutes of a CPU."""
+"""Approximate pairs scored together: a kill can cost this much work, some minutes of a CPU."""
 
 
 class Outcome(NamedTuple):
@@ -115,12 +115,13 @@ def rerank(
         "precision": reranker.precision, "max_length": length, "query_max_length": length * 3 // 4,
     }  # fmt: skip
     with locked(work):
-        first = read_run(run)
+        first, size = read_run(run), max(1, PAIRS // reranker.depth)
         order = arrange(first, PLAIN).order
         ranked = [order[slice(*first.span(query))] for query in range(len(first))]
         heads = [list(first.docids.take(rows[: reranker.depth]).text()) for rows in ranked]
-        pairs = [(qid, docid) for qid, head in zip(first.qids, heads, strict=True) for docid in head]
-        groups = [pairs[start : start + PAIRS] for start in range(0, len(pairs), PAIRS)]
+        pairs = [[(qid, docid) for docid in head] for qid, head in zip(first.qids, heads, strict=True)]
+        groups = [list(chain(*pairs[start : start + size])) for start in range(0, len(pairs), size)]
+        total = sum(map(len, heads))
         asked = _texts(queries, first.qids, "queries", reporter)
         passages = _texts(corpus, chain(*heads), "passages", reporter)
         texts, digest = hashlib.sha256(canonical([asked, passages])).hexdigest(), digest_of_file(run)
@@ -128,7 +129,7 @@ def rerank(
         parts, longest = Parts(os.path.join(work, "rerank", key), len(groups)), max(map(len, ranked))
         contents = [(part, [(asked[qid], passages[docid]) for qid, docid in groups[part]]) for part in parts.missing()]
         tasks = [Task(part, content, len(content)) for part, content in contents]
-        notes = _score(tasks, len(pairs), reranker, parts, reporter) if tasks else ()
+        notes = _score(tasks, total, reranker, parts, reporter) if tasks else ()
         scored = [parts.read(number) for number in range(len(groups))]
         scores = np.concatenate([part["scores"] for part in scored])
         results = _results(first.qids, ranked, reranker.depth, scores, longest)
@@ -139,7 +140,7 @@ def rerank(
         record = {
             "run": about,
             "reranker": {
-                **decides, "depth": reranker.depth, "below": "keep", "pairs": len(pairs),
+                **decides, "depth": reranker.depth, "below": "keep", "pairs": total,
                 "by": [json.loads(by) for by in dict.fromkeys(str(part["by"]) for part in scored)],
             },
             "first_stage": {"file": run, "sha256": digest, "record": before},
