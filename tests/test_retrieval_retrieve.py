@@ -443,7 +443,7 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
     plan = with_tiny(tiny, tmp_path, "--dry-run").out.decode()
     assert not list(tmp_path.iterdir())
     # 216 vectors of 32 numbers of 4 bytes, and as many ids of three digits with the end of their lines
-    assert re.search(r"passages +\d shards of at most 100 in .*/passages, 0 there; 28.5 KB to encode", plan)
+    assert re.search(r"passages +\d shards of at most 100 in .*/passages, 0 there; 28.5 kB to encode", plan)
     with_tiny(tiny, tmp_path)
     monkeypatch.setattr(pipeline, "SHARD_SIZE", 50)  # as on another device: existing shards decide
     plan = with_tiny(tiny, tmp_path, "--dry-run").out.decode()

@@ -51,3 +51,15 @@ class Silent:
 
 SILENT = Silent()
 """Reporter for callers without progress output."""
+
+
+def duration(seconds: float) -> str:
+    """Return a time in at most two units, for people."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours} h"
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"

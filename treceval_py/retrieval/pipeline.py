@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias
 
 from treceval_py.corpora.reporting import SILENT, Reporter
@@ -25,7 +25,7 @@ from treceval_py.errors import RunnerError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.retrieval import exact, indexing
 from treceval_py.retrieval.collection import Collection
-from treceval_py.retrieval.engines import Reranker, check_engine, encoder_maker
+from treceval_py.retrieval.engines import PACKAGES, Reranker, check_engine, encoder_maker
 from treceval_py.retrieval.external import Embedded, Imported
 from treceval_py.retrieval.hub import ENCODING, check_packages
 from treceval_py.retrieval.indexing import IndexSettings
@@ -103,13 +103,13 @@ class Jaccard(NamedTuple):
 Retriever: TypeAlias = "Dense | Imported | Bm25 | Jaccard"
 
 
-PACKAGES: dict[type, tuple[str, ...]] = {
-    Dense: ("numpy", "pyarrow", "sentence-transformers", "torch", "transformers", "tokenizers", "faiss-cpu", "ray"),
-    Imported: ("numpy", "pyarrow", "faiss-cpu"),
-    Bm25: ("numpy", "pyarrow", "scipy", "bm25s", "PyStemmer", "regex"),
-    Jaccard: ("numpy", "pyarrow", "scipy"),
+NEEDED: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    Dense: (ENCODING, (*PACKAGES, "pyarrow", "FlagEmbedding", "sentence-transformers", "faiss-cpu", "ray")),
+    Imported: (("faiss",), ("numpy", "pyarrow", "faiss-cpu", "ray")),
+    Bm25: (("scipy",), ("numpy", "pyarrow", "scipy", "bm25s", "PyStemmer", "regex")),
+    Jaccard: (("scipy",), ("numpy", "pyarrow", "scipy")),
 }
-"""Packages whose versions are recorded."""
+"""Packages without which a retriever cannot begin, as Python calls them, and those whose versions are recorded."""
 
 
 class Request(NamedTuple):
@@ -120,7 +120,7 @@ class Request(NamedTuple):
     collection : Collection
         From `open_collection`.
     output : str
-        The run file; its extension selects compression.
+        The run file; its extension selects compression. `embed` needs none: ``""``.
     work : str
         The folder that keeps embeddings and indexes. Lexical retrieval needs none.
     retriever : Dense, Imported, Bm25 or Jaccard
@@ -152,9 +152,6 @@ class Request(NamedTuple):
 
 Surveys: TypeAlias = "dict[Side, Survey]"
 """Surveys of the texts of queries and of passages, from one pass over them."""
-
-Embeddings: TypeAlias = "Mapping[Side, Store | Embedded]"
-"""Vectors of queries and of passages with their ids, whatever their source."""
 
 
 class Hits(NamedTuple):
@@ -193,26 +190,19 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
         A file cannot be written.
     """
     check_request(request)
-    watch, retriever = _Watch(reporter), request.retriever
+    watch, retriever, collection, tag = _Watch(reporter), request.retriever, request.collection, request.tag
     # Before the texts are read, which takes a while: somebody else may be at work already.
     uses_work = isinstance(retriever, Dense | Imported) or request.reranker is not None
     with locked(request.work) if uses_work else nullcontext():
         looked = look(request, watch)
-        if isinstance(retriever, Dense | Imported) and retriever.index is not None:
-            # What cannot be built or searched so is refused before hours are spent.
-            indexing.check(retriever.index, retriever.dimensions, looked["passages"].count)
         if request.reranker is None:
             return _retrieved(request, looked, watch, command)
         # The name of the run that is reranked has a hash of all that decides it.
         texts = [looked["passages"].sha256, looked["queries"].sha256]
-        key = key_of([*texts, request.k, repr(retriever), request.tag])
-        run = os.path.join(request.work, "first", f"{key}.txt")
+        run = os.path.join(request.work, "first", f"{key_of([*texts, request.k, repr(retriever), tag])}.txt")
         if read_sidecar(run) is None:
             os.makedirs(os.path.dirname(run), exist_ok=True)
             _retrieved(request._replace(output=run), looked, watch, command)
-        if not os.path.getsize(run):
-            return _retrieved(request, looked, watch, command)  # nothing was found, so there is nothing to rerank
-    collection, tag = request.collection, request.tag
     done = rerank(
         run, request.output, request.reranker, corpus=collection.corpus, queries=collection.queries,
         work=request.work, tag=tag, reporter=watch, command=command, paths=request.paths,
@@ -222,12 +212,12 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
 
 def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequence[str]) -> Outcome:
     """Retrieve, and write the run and its record."""
-    begun, collection = datetime.now(UTC), request.collection
+    begun, collection, count = datetime.now(UTC), request.collection, looked["queries"].count
     if isinstance(request.retriever, Dense | Imported):
         hits = _by_vectors(request, request.retriever, looked, watch)
     else:
         hits = _by_words(request, request.retriever, looked, watch)
-    k, count = min(request.k, len(hits.ids)), looked["queries"].count
+    k = min(request.k, len(hits.ids))
     written, run = write_search_results(
         request.output, hits.ranked, hits.ids, request.tag, k=k, queries=count, reporter=watch
     )
@@ -248,7 +238,7 @@ def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequen
             "name": collection.name, **texts, "qrels": collection.qrels_name, "notes": list(collection.notes),
         },
         **hits.about,
-        **provenance(command, begun, PACKAGES[type(request.retriever)], paths=request.paths),
+        **provenance(command, begun, NEEDED[type(request.retriever)][1], paths=request.paths),
         "seconds": {stage: round(seconds, 3) for stage, seconds in watch.seconds.items()},
         "notes": watch.notes,
     }  # fmt: skip
@@ -262,15 +252,13 @@ def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequen
 # Before
 
 
-def check_request(request: Request, *, writes: bool = True) -> None:
+def check_request(request: Request) -> None:
     """Refuse what would stop the work at its end, before it begins.
 
     Parameters
     ----------
     request : Request
         The request.
-    writes : bool
-        Whether a run is to be written.
 
     Raises
     ------
@@ -284,11 +272,10 @@ def check_request(request: Request, *, writes: bool = True) -> None:
     if k < 1:
         raise RunnerError(f"{k} documents per query are asked for", "Ask for 1 or more.")
     check_tag(request.tag)
-    if writes:
+    if request.output:
         check_output(request.output, request.collection.sources)
-    needed = {Dense: ENCODING, Imported: ("faiss",), Bm25: ("scipy",), Jaccard: ("scipy",)}
     ray = ["ray"] if isinstance(retriever, Dense | Imported) and retriever.ray is not None else []
-    check_packages("pyarrow", *needed[type(retriever)], *ray)
+    check_packages("pyarrow", *NEEDED[type(retriever)][0], *ray)
     if isinstance(retriever, Bm25):
         analyser(retriever)
     if isinstance(retriever, Dense):
@@ -316,7 +303,7 @@ def _shard_size(request: Request, dense: Dense, side: Side) -> int:
     """Return the most texts in a shard: about a minute's work, or what existing shards have."""
     if side == "passages":
         manifest = read_manifest(os.path.join(request.work, side))
-        if manifest is not None and manifest.shards:
+        if manifest.shards:
             return manifest.shard_size
         if set(dense.devices) != {"cpu"}:
             return SHARD_SIZE
@@ -350,8 +337,8 @@ def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
     Returns
     -------
     dict
-        For ``queries`` and ``passages``: the folder, the number of vectors and their length, who made them; and
-        ``notes``.
+        For ``queries`` and ``passages``: the folder, the number of vectors and their length, who made them;
+        ``sources`` of the settings, ``taken_over``, the numbers of vectors that were there, and ``notes``.
 
     Raises
     ------
@@ -361,23 +348,11 @@ def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
     dense = request.retriever
     if not isinstance(dense, Dense):
         raise RunnerError("this retriever does not encode texts", "Give a Dense one.")
-    check_request(request, writes=False)
+    check_request(request)
     watch = _Watch(reporter)
-    with locked(request.work), _cluster(dense.ray):
+    with locked(request.work), _cluster(dense):
         _, about = _encoded(request, dense, look(request, watch), watch)
-    return {"queries": about["queries"], "passages": about["passages"], "notes": watch.notes}
-
-
-def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, watch: _Watch) -> Hits:
-    """Encode texts without vectors, and search."""
-    with _cluster(retriever.ray):  # for encoding and search alike
-        sides: Embeddings
-        if isinstance(retriever, Dense):
-            sides, about = _encoded(request, retriever, looked, watch)
-        else:
-            sides, about = {"queries": retriever.queries, "passages": retriever.passages}, retriever.look(watch)
-        hits = _searched(request, retriever, sides, watch)
-    return hits._replace(about={**about, **hits.about})
+    return {**about, "notes": watch.notes}
 
 
 def _encoded(
@@ -401,19 +376,24 @@ def _encoded(
             for side in looked:
                 if stores[side].missing():
                     _encode(stores[side], side, pool, watch)
+    about: dict[str, Any] = {"sources": dense.settings.sources, "taken_over": before}
     for side, store in stores.items():
-        if len(store.makers()) > 1:
+        about[side] = {
+            "folder": store.folder, "made": store.made, "sha256": store.content(),
+            "vectors": [store.survey.count, store.dimensions], "shards": len(store.names),
+            "shard_size": store.survey.shard_size, "by": (ways := store.makers()),
+        }  # fmt: skip
+        if len(ways) > 1 or dense.engine not in {None, ways[0].get("engine")}:
             watch.note(
-                f"The embeddings of the {side} were made in {len(store.makers())} different ways (engines, devices, "
-                "batch sizes, versions; the manifest lists them): their last digits may differ from those made in one."
+                f"Some embeddings of the {side} were made in another way than the others, or than asked for (engine, "
+                "device, batch size, versions: the manifest lists them), so their last digits may differ."
             )
-    about: dict[str, Any] = {side: _about_store(store) for side, store in stores.items()}
-    return stores, {**about, "sources": dense.settings.sources, "taken_over": before}
+    return stores, about
 
 
-def _cluster(address: str | None) -> AbstractContextManager[Any]:
+def _cluster(retriever: Dense | Imported) -> AbstractContextManager[Any]:
     """Hold the connection with a cluster, if one is used."""
-    return nullcontext() if address is None else connected(address)
+    return nullcontext() if retriever.ray is None else connected(retriever.ray)
 
 
 def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
@@ -429,36 +409,40 @@ def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
             writing = writer.submit(store.add, chunk, vectors, by)
         writing.result()
     watch.end()
-    watch.note(*pool.notes)
+    for note in pool.notes:
+        watch.note(note)
 
 
-# Search by vectors, wherever they come from
+# Search
 
 
-def _searched(request: Request, retriever: Dense | Imported, sides: Embeddings, watch: _Watch) -> Hits:
-    """Search in groups of queries; hits are kept on disk until the run is written."""
-    queries, passages = sides["queries"], sides["passages"]
-    count, k = passages.vectors().count, min(request.k, passages.vectors().count)
-    groups = sum(1 for _ in queries.vectors().blocks(GROUP))  # sparse ones are read in whole shards
-    engine, about = _engine(request, retriever, passages, watch)
-    key = key_of([passages.content(), queries.content(), k, retriever.similarity, about, GROUP])
-    parts = Parts(os.path.join(request.work, "search", key), groups)
-    missing, starts = parts.missing(), list[int]()
-    watch.begin("search", count * groups, "passages", count * (groups - len(missing)))
-    for number, (start, vectors) in enumerate(queries.vectors().blocks(GROUP)):
-        starts.append(start)
-        if number in missing:
-            best = engine(vectors, k, advance=watch.advance)
-            parts.write(number, scores=best.scores, positions=best.positions)
-    watch.end()
-
-    def ranked() -> Iterator[SearchResults]:
-        ids = queries.ids()
-        for number, start in enumerate(starts):
-            part = parts.read(number)
-            yield SearchResults(ids.text(start, start + len(part["scores"])), part["positions"], part["scores"])
-
-    return Hits(ranked(), passages.ids(), {"search": about}, parts)
+def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, watch: _Watch) -> Hits:
+    """Encode texts without vectors, and search in groups of queries; hits are kept on disk until the run is written."""
+    if retriever.index is not None:
+        # What cannot be built or searched so is refused before hours are spent.
+        indexing.check(retriever.index, retriever.dimensions, looked["passages"].count)
+    sides: Mapping[Side, Store | Embedded]
+    with _cluster(retriever):  # for encoding and search alike
+        if isinstance(retriever, Dense):
+            sides, about = _encoded(request, retriever, looked, watch)
+        else:
+            sides, about = {"queries": retriever.queries, "passages": retriever.passages}, retriever.look(watch)
+        queries, passages = sides["queries"], sides["passages"]
+        count, k = passages.vectors().count, min(request.k, passages.vectors().count)
+        engine, about["search"] = _engine(request, retriever, passages, watch)
+        key = key_of([passages.content(), queries.content(), k, retriever.similarity, about["search"], GROUP])
+        groups = -(-queries.vectors().count // GROUP)
+        parts = Parts(os.path.join(request.work, "search", key), groups)
+        missing = parts.missing()
+        watch.begin("search", count * groups, "passages", count * (groups - len(missing)))
+        for first, vectors in queries.vectors().blocks(GROUP):
+            if first // GROUP in missing:
+                best = engine(vectors, k, advance=watch.advance)
+                parts.write(first // GROUP, scores=best.scores, positions=best.positions)
+        watch.end()
+    qids, firsts = queries.ids(), range(0, queries.vectors().count, GROUP)
+    ranked = (SearchResults(qids.text(first, first + GROUP), **parts.read(first // GROUP)) for first in firsts)
+    return Hits(ranked, passages.ids(), about, parts)
 
 
 def _engine(
@@ -495,25 +479,19 @@ def _engine(
     return engine, {"kind": "index", **record, "parameters": settings.parameters}
 
 
-# Words
-
-
 def _by_words(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, watch: _Watch) -> Hits:
     """Rank by words."""
     queries = list(_pairs(request.collection.queries, looked["queries"], []))
-    k = min(request.k, looked["passages"].count)
-    ids: list[bytes] = []
-    corpus = _pairs(request.collection.corpus, looked["passages"], ids)
+    count, ids = looked["passages"].count, list[bytes]()
+    corpus, k = _pairs(request.collection.corpus, looked["passages"], ids), min(request.k, count)
+    watch.begin("rank", count, "passages")
     if isinstance(retriever, Bm25):
-        ranked, about = rank_bm25(corpus, queries, k, retriever, watch.advance), about_bm25(retriever)
+        ranked, about = list(rank_bm25(corpus, queries, k, retriever, watch.advance)), about_bm25(retriever)
     else:
-        ranked = rank_jaccard(corpus, queries, k, watch.advance)
+        ranked = list(rank_jaccard(corpus, queries, k, watch.advance))
         about = {"kind": "jaccard", "words": "between white space, as written"}
-    watch.begin("rank", looked["passages"].count, "passages")
-    # Both read the whole corpus before their first group comes out, so the ids are all there then.
-    first = list(islice(ranked, 1))
     watch.end()
-    return Hits(chain(first, ranked), Ids.from_bytes(ids), {"search": about})
+    return Hits(iter(ranked), Ids.from_bytes(ids), {"search": about})
 
 
 def _pairs(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tuple[str, str]]:
@@ -526,35 +504,25 @@ def _pairs(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tuple[str
 # The record
 
 
-def _about_store(store: Store) -> dict[str, Any]:
-    return {
-        "folder": store.folder, "made": store.made, "sha256": store.content(),
-        "vectors": [store.survey.count, store.dimensions], "shards": len(store.names),
-        "shard_size": store.survey.shard_size, "by": store.makers(),
-    }  # fmt: skip
-
-
 class _Watch:
     """A reporter that hands on, and keeps the seconds of each stage and the notes."""
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
-        self._stage = ""
         self.advance = reporter.advance
-        self.seconds: dict[str, float] = {}
+        self.seconds = defaultdict[str, float](float)
         self.notes: list[str] = []
 
     def begin(self, stage: str, total: int | None, unit: str, done: int = 0) -> None:
         self._stage = stage
-        self.seconds[stage] = self.seconds.get(stage, 0.0) - time.monotonic()
+        self.seconds[stage] -= time.monotonic()
         self._reporter.begin(stage, total, unit, done)
 
     def end(self) -> None:
         self.seconds[self._stage] += time.monotonic()
         self._reporter.end()
 
-    def note(self, *texts: str) -> None:
-        for text in texts:
-            if text not in self.notes:
-                self.notes.append(text)
-                self._reporter.note(text)
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+            self._reporter.note(text)

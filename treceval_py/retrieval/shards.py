@@ -272,9 +272,8 @@ def finished_store(folder: str) -> Store:
     RunnerError
         The manifest was edited, or some of the texts have no embeddings yet.
     """
-    made, shard_size, texts, shards, _ = read_manifest(folder)
-    sizes = tuple(shards[name]["rows"] if name in shards else 0 for name in texts["shards"])
-    seen = Survey(folder, texts["count"], shard_size, tuple(texts["shards"]), sizes, 0, 0, 0)
+    made, shard_size, texts, *_ = read_manifest(folder)
+    seen = Survey(folder, texts["count"], shard_size, tuple(texts["shards"]), (), 0, 0, 0)
     store = Store(folder, made, seen, Listed(folder, "document", [])).find()
     if store.missing():
         unfinished = f"only {store.done():,} of {seen.count:,} texts have their embeddings here"
