@@ -29,11 +29,9 @@ from treceval_py.cli.rerank import devices_of, reranker_of
 from treceval_py.cli.stages import long_work
 
 if TYPE_CHECKING:
-    from treceval_py.corpora.reporting import Reporter
     from treceval_py.measuring.registry import Measure
-    from treceval_py.retrieval.collection import Collection
-    from treceval_py.retrieval.pipeline import Request, Retriever
-    from treceval_py.retrieval.reranking import Outcome
+    from treceval_py.retrieval import Collection, Outcome, Reporter, Request
+    from treceval_py.retrieval.pipeline import Retriever
     from treceval_py.scoring.profiles import Profile
 
 MODEL = {"dense": "BAAI/bge-base-en-v1.5", "sparse": "BAAI/bge-m3"}
@@ -177,8 +175,7 @@ def retrieve(source: str, output: str | None, **options: Any) -> None:
         note(*plan.notes)
     else:
         wrote(output, f"{output}.json")
-        if request.collection.qrels is not None:
-            _print_scores(request, done, measures, profile, whole=options["protocol"] == "full")
+        _print_scores(request, done, measures, profile, whole=options["protocol"] == "full")
 
 
 def _request(
@@ -252,7 +249,7 @@ def _retriever(collection: Collection, options: dict[str, Any], reporter: Report
 def _print_scores(
     request: Request, done: Outcome, measures: Sequence[Measure], profile: Profile, *, whole: bool
 ) -> None:
-    """Score the run that was written; its judgments are written too, unless they are a `whole` file."""
+    """Score the run that was written, if there are judgments; these are written too, unless they are a `whole` file."""
     from treceval_py.io.named import read_run
     from treceval_py.io.writing import write_qrels
     from treceval_py.rendering.style import Style
@@ -262,6 +259,8 @@ def _print_scores(
     from treceval_py.scoring.show import Options, about, results_text
 
     collection, output, qrels, level = request.collection, request.output, request.collection.qrels, None
+    if qrels is None:
+        return
     # The tutorial compares texts, not ids.
     if collection.copies and profile.name == TUTORIAL and done.written.lines:
         level, qrels = 2, judge_texts(collection, read_run(output))
@@ -289,9 +288,6 @@ def _about_depth(measures: Sequence[Measure], profile: Profile, done: Outcome, d
     if deeper:
         yield f"{', '.join(deeper)}: only {depth:,} documents per query were retrieved (-k {depth})."
     usual, most, ideal = PROTOCOLS["truncated"], min(depth, count), ("ideal", "retrieved")
-    by_ideal = [measure.name for measure in measures if ideal in profile.meaning_of(measure).parameters]
-    if by_ideal and most != usual:
-        yield (
-            f"{', '.join(by_ideal)}: not the tutorial's, as its ideal ranking is made from the {most:,} documents that "
-            f"were retrieved, in the tutorial from {usual}. For its values: -k {usual}."
-        )
+    names = ", ".join(measure.name for measure in measures if ideal in profile.meaning_of(measure).parameters)
+    if names and most != usual:
+        yield f"{names}: its ideal ranking is made from the {most:,} documents retrieved, the tutorial's from {usual}."

@@ -8,17 +8,15 @@ its name when it is complete, so the same call resumes a run that was killed.
 from __future__ import annotations
 
 import os
-import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from treceval_py.corpora.reporting import SILENT, Reporter
+from treceval_py.corpora.reporting import SILENT, Reporter, Watch
 from treceval_py.corpora.texts import Chunk, Survey, Texts, survey
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import RunnerError
@@ -190,7 +188,7 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
         A file cannot be written.
     """
     check_request(request)
-    watch, retriever, collection, tag = _Watch(reporter), request.retriever, request.collection, request.tag
+    watch, retriever, collection, tag = Watch(reporter), request.retriever, request.collection, request.tag
     # Before the texts are read, which takes a while: somebody else may be at work already.
     uses_work = isinstance(retriever, Dense | Imported) or request.reranker is not None
     with locked(request.work) if uses_work else nullcontext():
@@ -210,7 +208,7 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
     return done._replace(notes=tuple(watch.notes))
 
 
-def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequence[str]) -> Outcome:
+def _retrieved(request: Request, looked: Surveys, watch: Watch, command: Sequence[str]) -> Outcome:
     """Retrieve, and write the run and its record."""
     begun, collection, count = datetime.now(UTC), request.collection, looked["queries"].count
     if isinstance(request.retriever, Dense | Imported):
@@ -349,33 +347,30 @@ def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
     if not isinstance(dense, Dense):
         raise RunnerError("this retriever does not encode texts", "Give a Dense one.")
     check_request(request)
-    watch = _Watch(reporter)
-    with locked(request.work), _cluster(dense):
+    watch = Watch(reporter)
+    with locked(request.work), connected(dense.ray) if dense.ray is not None else nullcontext():
         _, about = _encoded(request, dense, look(request, watch), watch)
     return {**about, "notes": watch.notes}
 
 
-def _encoded(
-    request: Request, dense: Dense, looked: Surveys, watch: _Watch
-) -> tuple[dict[Side, Store], dict[str, Any]]:
+def _encoded(request: Request, dense: Dense, looked: Surveys, watch: Watch) -> tuple[dict[Side, Store], dict[str, Any]]:
     """Return the embeddings of queries and passages, and their record."""
     # Both are opened before either is encoded, so that what does not fit is refused before anything is spent; passages
     # first, as queries that do not fit have another folder.
     stores = {side: store_of(request, dense, side, looked[side]).open() for side in sorted(looked)}
     before = {side: store.done() for side, store in stores.items()}
     for side, store in stores.items():
-        if store.present():
+        if before[side]:
             store.check_files(watch, side)
-    if any(store.missing() for store in stores.values()):
+    if left := [side for side in looked if stores[side].missing()]:
         unit = "cluster" if dense.ray is not None else "device" if len(dense.devices) == 1 else "devices"
         watch.begin("load the model", None, unit)
         maker = encoder_maker(dense.model, dense.settings, dense.batch_size, dense.engine)
         with closing(open_pool(maker, dense.devices, dense.ray)) as pool:
             watch.advance(max(len(dense.devices), 1))
             watch.end()
-            for side in looked:
-                if stores[side].missing():
-                    _encode(stores[side], side, pool, watch)
+            for side in left:
+                _encode(stores[side], side, pool, watch)
     about: dict[str, Any] = {"sources": dense.settings.sources, "taken_over": before}
     for side, store in stores.items():
         about[side] = {
@@ -391,12 +386,7 @@ def _encoded(
     return stores, about
 
 
-def _cluster(retriever: Dense | Imported) -> AbstractContextManager[Any]:
-    """Hold the connection with a cluster, if one is used."""
-    return nullcontext() if retriever.ray is None else connected(retriever.ray)
-
-
-def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
+def _encode(store: Store, side: Side, pool: Pool, watch: Watch) -> None:
     """Encode the texts that have no vectors yet; each shard is written while the next ones are encoded."""
     watch.begin(f"encode {side}", store.survey.count, side, store.done())
     tasks = (Task(chunk.number, (chunk.texts, chunk.ids, side), len(chunk.ids)) for chunk in store.wanted())
@@ -416,13 +406,13 @@ def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
 # Search
 
 
-def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, watch: _Watch) -> Hits:
+def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, watch: Watch) -> Hits:
     """Encode texts without vectors, and search in groups of queries; hits are kept on disk until the run is written."""
     if retriever.index is not None:
         # What cannot be built or searched so is refused before hours are spent.
         indexing.check(retriever.index, retriever.dimensions, looked["passages"].count)
     sides: Mapping[Side, Store | Embedded]
-    with _cluster(retriever):  # for encoding and search alike
+    with connected(retriever.ray) if retriever.ray is not None else nullcontext():  # for encoding and search alike
         if isinstance(retriever, Dense):
             sides, about = _encoded(request, retriever, looked, watch)
         else:
@@ -446,7 +436,7 @@ def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, 
 
 
 def _engine(
-    request: Request, retriever: Dense | Imported, passages: Store | Embedded, watch: _Watch
+    request: Request, retriever: Dense | Imported, passages: Store | Embedded, watch: Watch
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return what finds the best passages for vectors of queries, and its record; an index is built or loaded."""
     vectors: Any = passages.vectors()
@@ -479,7 +469,7 @@ def _engine(
     return engine, {"kind": "index", **record, "parameters": settings.parameters}
 
 
-def _by_words(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, watch: _Watch) -> Hits:
+def _by_words(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, watch: Watch) -> Hits:
     """Rank by words."""
     queries = list(_pairs(request.collection.queries, looked["queries"], []))
     count, ids = looked["passages"].count, list[bytes]()
@@ -499,30 +489,3 @@ def _pairs(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tuple[str
     for chunk in as_surveyed(texts, looked):
         ids.extend(map(encode, chunk.ids))
         yield from zip(chunk.ids, chunk.texts, strict=True)
-
-
-# The record
-
-
-class _Watch:
-    """A reporter that hands on, and keeps the seconds of each stage and the notes."""
-
-    def __init__(self, reporter: Reporter) -> None:
-        self._reporter = reporter
-        self.advance = reporter.advance
-        self.seconds = defaultdict[str, float](float)
-        self.notes: list[str] = []
-
-    def begin(self, stage: str, total: int | None, unit: str, done: int = 0) -> None:
-        self._stage = stage
-        self.seconds[stage] -= time.monotonic()
-        self._reporter.begin(stage, total, unit, done)
-
-    def end(self) -> None:
-        self.seconds[self._stage] += time.monotonic()
-        self._reporter.end()
-
-    def note(self, text: str) -> None:
-        if text not in self.notes:
-            self.notes.append(text)
-            self._reporter.note(text)

@@ -81,10 +81,8 @@ def forecast(request: Request, reporter: Reporter = SILENT) -> Forecast:
     reporter.advance(len(times))
     reporter.end()
     stages = ", ".join(f"{name} {duration(seconds)}" for name, seconds in times.items())
-    steps.append(("to write", decimal(needed), 0))
-    steps.append(("time", f"about {duration(sum(times.values()))}: {stages}", 0))
-    width = max(len(topic) for topic, *_ in steps)
-    text = "".join(f"{topic:<{width}}  {description}\n" for topic, description, _ in steps)
+    steps += ("to write", decimal(needed), 0), ("time", f"about {duration(sum(times.values()))}: {stages}", 0)
+    text = "".join(f"{topic:<10}  {description}\n" for topic, description, _ in steps)
     notes = [f"The time is without {', '.join(without)}."]
     folder = next(folder for folder in Path(os.path.abspath(request.work)).parents if folder.is_dir())
     free = shutil.disk_usage(folder).free
@@ -102,8 +100,11 @@ def _steps(
     k = min(request.k, passages)
     yield "collection", request.collection.name, 0
     for side, texts in looked.items():
-        characters = f"{texts.characters:,} characters, the longest {texts.longest:,}"
-        yield side, f"{texts.count:,} of {texts.name}, {characters}", 0
+        yield (
+            side,
+            f"{texts.count:,} of {texts.name}, {texts.characters:,} characters, the longest {texts.longest:,}",
+            0,
+        )
     yield "judgments", request.collection.qrels_name or "none", 0
     if isinstance(retriever, Dense):
         yield from ((topic, description, 0) for topic, description in _model_rows(retriever))
@@ -116,8 +117,7 @@ def _steps(
             left[side] = texts.count - store.done()
             size = left[side] * (vector + len(f"{texts.count}\n"))
             shards = f"{len(store.names):,} shards of at most {texts.shard_size:,} in {store.folder}"
-            there = len(store.names) - len(store.missing())
-            yield side, f"{shards}, {there:,} there; {decimal(size)} to encode", size
+            yield side, f"{shards}, {len(store.present()):,} there; {decimal(size)} to encode", size
     if isinstance(retriever, Imported):
         retriever.look(reporter)
         yield "vectors", f"{retriever.dimensions} dimensions, made elsewhere", 0
@@ -160,10 +160,11 @@ def _measure(request: Request, looked: Surveys, left: Mapping[Side, int], times:
     dense, reranker, without = request.retriever, request.reranker, ["the search"]
     stages: list[tuple[str, Dense | Reranker, Maker, dict[str, tuple[Any, float]]]] = []
     if isinstance(dense, Dense) and any(left.values()):
-        maker, works = encoder_maker(dense.model, dense.settings, dense.batch_size, dense.engine), {}
+        works: dict[str, tuple[Any, float]] = {}
         for side, count in left.items():
             texts = _sample(request, looked, side, dense)
             works[f"encode {side}"] = (texts, texts, side), count / len(texts)
+        maker = encoder_maker(dense.model, dense.settings, dense.batch_size, dense.engine)
         stages.append(("load the model", dense, maker, works))
     if reranker is not None:
         queries, passages = (_sample(request, looked, side, reranker) for side in ("queries", "passages"))

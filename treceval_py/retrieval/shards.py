@@ -116,12 +116,8 @@ class Store:
             mismatch = f"these embeddings were made with other settings: {differences}"
             raise RunnerError(mismatch, _again(self.folder, "Give those settings, use"), file=self._path)
         # A shard whose file was removed is encoded again: the way out of a damaged one that does not cost all of them.
-        files = set(os.listdir(self.folder))
-        self.shards = {
-            name: shard
-            for name, shard in manifest.shards.items()
-            if {name + suffix for suffix in shard["files"]} <= files
-        }
+        files, shards = set(os.listdir(self.folder)), manifest.shards.items()
+        self.shards = {name: shard for name, shard in shards if {f"{name}.ids", f"{name}{self._suffix}"} <= files}
         return self
 
     def open(self) -> Store:
