@@ -290,4 +290,5 @@ def _about_depth(measures: Sequence[Measure], profile: Profile, done: Outcome, d
     usual, most, ideal = PROTOCOLS["truncated"], min(depth, count), ("ideal", "retrieved")
     names = ", ".join(measure.name for measure in measures if ideal in profile.meaning_of(measure).parameters)
     if names and most != usual:
-        yield f"{names}: its ideal ranking is made from the {most:,} documents retrieved, the tutorial's from {usual}."
+        made = f"its ideal ranking is made from the {most:,} documents that were retrieved"
+        yield f"{names}: {made}, in FlagEmbedding's tutorial from {usual} (-k {usual})."

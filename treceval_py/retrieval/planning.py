@@ -100,11 +100,8 @@ def _steps(
     k = min(request.k, passages)
     yield "collection", request.collection.name, 0
     for side, texts in looked.items():
-        yield (
-            side,
-            f"{texts.count:,} of {texts.name}, {texts.characters:,} characters, the longest {texts.longest:,}",
-            0,
-        )
+        characters = f"{texts.characters:,} characters, the longest {texts.longest:,}"
+        yield side, f"{texts.count:,} of {texts.name}, {characters}", 0
     yield "judgments", request.collection.qrels_name or "none", 0
     if isinstance(retriever, Dense):
         yield from ((topic, description, 0) for topic, description in _model_rows(retriever))
