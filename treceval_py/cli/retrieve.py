@@ -14,6 +14,7 @@ from treceval_py.cli.options import (
     PATHS,
     PROFILE,
     flag,
+    given,
     machine_options,
     model_options,
     number,
@@ -23,7 +24,6 @@ from treceval_py.cli.options import (
     titled,
     usual_choice,
 )
-from treceval_py.cli.options import given as given_by_user
 from treceval_py.cli.printing import note, put, wrote
 from treceval_py.cli.rerank import devices_of, reranker_of
 from treceval_py.cli.stages import long_work
@@ -67,7 +67,7 @@ RUN = ("depth", "index", "similarity", "rerank", "profile", "measures", "tag", "
 
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong: options that would be ignored, and a lack of an output."""
-    options, given = ctx.params, given_by_user(ctx)
+    options, chosen = ctx.params, given(ctx)
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
     encodes = options["retriever"] in MODEL
     only_encodes = encodes and options["output"] is None and options["work"] and not options["embeddings"]
@@ -85,7 +85,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     instead = ", or --work FOLDER, which only encodes" if encodes and not options["embeddings"] else ""
     missing = f"Missing {collection}option '-o': the run to write{instead}."
     return {
-        **{f"{flags[name]} {why}.": not fits for names, fits, why in conditions for name in names if name in given},
+        **{f"{flags[name]} {why}.": not fits for names, fits, why in conditions for name in names if name in chosen},
         missing: options["output"] is None and not only_encodes,
     }
 

@@ -201,6 +201,8 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
         if read_sidecar(run) is None:
             os.makedirs(os.path.dirname(run), exist_ok=True)
             _retrieved(request._replace(output=run), looked, watch, command)
+        if not os.path.getsize(run):
+            return _retrieved(request, looked, watch, command)  # nothing was found, so there is nothing to rerank
     done = rerank(
         run, request.output, request.reranker, corpus=collection.corpus, queries=collection.queries,
         work=request.work, tag=tag, reporter=watch, command=command, paths=request.paths,
