@@ -188,6 +188,7 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
         A file cannot be written.
     """
     check_request(request)
+    check_output(request.output, request.collection.sources)
     watch, retriever, collection, tag = Watch(reporter), request.retriever, request.collection, request.tag
     # Before the texts are read, which takes a while: somebody else may be at work already.
     uses_work = isinstance(retriever, Dense | Imported) or request.reranker is not None
@@ -265,15 +266,11 @@ def check_request(request: Request) -> None:
     RunnerError
         A package is missing, settings do not fit together, no documents are requested, or the tag is not possible in
         a run.
-    OutputError
-        The run file could not be written.
     """
     retriever, k = request.retriever, request.k
     if k < 1:
         raise RunnerError(f"{k} documents per query are asked for", "Ask for 1 or more.")
     check_tag(request.tag)
-    if request.output:
-        check_output(request.output, request.collection.sources)
     ray = ["ray"] if isinstance(retriever, Dense | Imported) and retriever.ray is not None else []
     check_packages("pyarrow", *NEEDED[type(retriever)][0], *ray)
     if isinstance(retriever, Bm25):
