@@ -124,9 +124,9 @@ class Points:
 
     def install(self) -> None:
         """Be told of everything that is a point."""
-        from treceval_py.corpora.reporting import Watch
+        from treceval_py.corpora.reporting import Logbook
 
-        watched: Any = Watch
+        watched: Any = Logbook
         make, begin, end = watched.__init__, watched.begin, watched.end
 
         def made(watch: Any, reporter: Any) -> None:

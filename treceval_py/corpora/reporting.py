@@ -55,7 +55,7 @@ SILENT = Silent()
 """Reporter for callers without progress output."""
 
 
-class Watch:
+class Logbook:
     """A reporter that hands on, and keeps the seconds of each stage and the notes, each of them once.
 
     Parameters

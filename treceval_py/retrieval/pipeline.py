@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from treceval_py.corpora.reporting import SILENT, Reporter, Watch
+from treceval_py.corpora.reporting import SILENT, Logbook, Reporter
 from treceval_py.corpora.texts import Chunk, Survey, Texts, survey
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import RunnerError
@@ -189,50 +189,50 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
     """
     check_request(request)
     check_output(request.output, request.collection.sources)
-    watch, retriever, collection, tag = Watch(reporter), request.retriever, request.collection, request.tag
+    log, retriever, collection, tag = Logbook(reporter), request.retriever, request.collection, request.tag
     # Before the texts are read, which takes a while: somebody else may be at work already.
     uses_work = isinstance(retriever, Dense | Imported) or request.reranker is not None
     with locked(request.work) if uses_work else nullcontext():
-        looked = look(request, watch)
+        looked = look(request, log)
         if request.reranker is None:
-            return _retrieved(request, looked, watch, command)
+            return _retrieved(request, looked, log, command)
         # The name of the run that is reranked has a hash of all that decides it.
         texts = [looked["passages"].sha256, looked["queries"].sha256]
         run = os.path.join(request.work, "first", f"{key_of([*texts, request.k, repr(retriever), tag])}.txt")
         if read_sidecar(run) is None:
             os.makedirs(os.path.dirname(run), exist_ok=True)
-            _retrieved(request._replace(output=run), looked, watch, command)
+            _retrieved(request._replace(output=run), looked, log, command)
         if not os.path.getsize(run):
-            return _retrieved(request, looked, watch, command)  # nothing was found, so there is nothing to rerank
+            return _retrieved(request, looked, log, command)  # nothing was found, so there is nothing to rerank
     done = rerank(
         run, request.output, request.reranker, corpus=collection.corpus, queries=collection.queries,
-        work=request.work, tag=tag, reporter=watch, command=command, paths=request.paths,
+        work=request.work, tag=tag, reporter=log, command=command, paths=request.paths,
     )  # fmt: skip
-    return done._replace(notes=tuple(watch.notes))
+    return done._replace(notes=tuple(log.notes))
 
 
-def _retrieved(request: Request, looked: Surveys, watch: Watch, command: Sequence[str]) -> Outcome:
+def _retrieved(request: Request, looked: Surveys, log: Logbook, command: Sequence[str]) -> Outcome:
     """Retrieve, and write the run and its record."""
     begun, collection, count = datetime.now(UTC), request.collection, looked["queries"].count
     if isinstance(request.retriever, Dense | Imported):
-        hits = _by_vectors(request, request.retriever, looked, watch)
+        hits = _by_vectors(request, request.retriever, looked, log)
     else:
-        hits = _by_words(request, request.retriever, looked, watch)
+        hits = _by_words(request, request.retriever, looked, log)
     k = min(request.k, len(hits.ids))
     written, run = write_search_results(
-        request.output, hits.ranked, hits.ids, request.tag, k=k, queries=count, reporter=watch
+        request.output, hits.ranked, hits.ids, request.tag, k=k, queries=count, reporter=log
     )
     texts: dict[str, Any] = {}
     for side, seen in looked.items():
         facts = {key: value for key, value in seen._asdict().items() if key not in {"hashes", "sizes"}}
         texts[side] = {"sha256": seen.sha256, **facts}
         if seen.empty:
-            watch.note(f"{seen.empty:,} of {seen.count:,} {side} are empty.")
+            log.note(f"{seen.empty:,} of {seen.count:,} {side} are empty.")
     if written.without_hits:
-        watch.note(f"{written.without_hits:,} of {count:,} queries found nothing and have no line in the run.")
+        log.note(f"{written.without_hits:,} of {count:,} queries found nothing and have no line in the run.")
     if written.short:
         few = f"{written.short:,} of {count:,} queries have fewer documents than asked for"
-        watch.note(f"{few} ({written.missing:,} lines are missing in all).")
+        log.note(f"{few} ({written.missing:,} lines are missing in all).")
     record = {
         "run": {**run, "k": request.k},
         "collection": {
@@ -240,14 +240,14 @@ def _retrieved(request: Request, looked: Surveys, watch: Watch, command: Sequenc
         },
         **hits.about,
         **provenance(command, begun, NEEDED[type(request.retriever)][1], paths=request.paths),
-        "seconds": {stage: round(seconds, 3) for stage, seconds in watch.seconds.items()},
-        "notes": watch.notes,
+        "seconds": {stage: round(seconds, 3) for stage, seconds in log.seconds.items()},
+        "notes": log.notes,
     }  # fmt: skip
     record = write_sidecar(request.output, record, paths=request.paths)
     # Only now, with the run and its record in place, can what was found be thrown away.
     if hits.parts is not None:
         hits.parts.clear()
-    return Outcome(record, written, tuple(watch.notes))
+    return Outcome(record, written, tuple(log.notes))
 
 
 # Before
@@ -346,13 +346,13 @@ def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
     if not isinstance(dense, Dense):
         raise RunnerError("this retriever does not encode texts", "Give a Dense one.")
     check_request(request)
-    watch = Watch(reporter)
+    log = Logbook(reporter)
     with locked(request.work), connected(dense.ray) if dense.ray is not None else nullcontext():
-        _, about = _encoded(request, dense, look(request, watch), watch)
-    return {**about, "notes": watch.notes}
+        _, about = _encoded(request, dense, look(request, log), log)
+    return {**about, "notes": log.notes}
 
 
-def _encoded(request: Request, dense: Dense, looked: Surveys, watch: Watch) -> tuple[dict[Side, Store], dict[str, Any]]:
+def _encoded(request: Request, dense: Dense, looked: Surveys, log: Logbook) -> tuple[dict[Side, Store], dict[str, Any]]:
     """Return the embeddings of queries and passages, and their record."""
     # Both are opened before either is encoded, so that what does not fit is refused before anything is spent; passages
     # first, as queries that do not fit have another folder.
@@ -360,16 +360,16 @@ def _encoded(request: Request, dense: Dense, looked: Surveys, watch: Watch) -> t
     before = {side: store.done() for side, store in stores.items()}
     for side, store in stores.items():
         if before[side]:
-            store.check_files(watch, side)
+            store.check_files(log, side)
     if left := [side for side in looked if stores[side].missing()]:
         unit = "cluster" if dense.ray is not None else "device" if len(dense.devices) == 1 else "devices"
-        watch.begin("load the model", None, unit)
+        log.begin("load the model", None, unit)
         maker = encoder_maker(dense.model, dense.settings, dense.batch_size, dense.engine)
         with closing(open_pool(maker, dense.devices, dense.ray)) as pool:
-            watch.advance(max(len(dense.devices), 1))
-            watch.end()
+            log.advance(max(len(dense.devices), 1))
+            log.end()
             for side in left:
-                _encode(stores[side], side, pool, watch)
+                _encode(stores[side], side, pool, log)
     about: dict[str, Any] = {"sources": dense.settings.sources, "taken_over": before}
     for side, store in stores.items():
         about[side] = {
@@ -378,34 +378,34 @@ def _encoded(request: Request, dense: Dense, looked: Surveys, watch: Watch) -> t
             "shard_size": store.survey.shard_size, "by": (ways := store.makers()),
         }  # fmt: skip
         if len(ways) > 1 or dense.engine not in {None, ways[0].get("engine")}:
-            watch.note(
+            log.note(
                 f"Some embeddings of the {side} were made in another way than the others, or than asked for (engine, "
                 "device, batch size, versions: the manifest lists them), so their last digits may differ."
             )
     return stores, about
 
 
-def _encode(store: Store, side: Side, pool: Pool, watch: Watch) -> None:
+def _encode(store: Store, side: Side, pool: Pool, log: Logbook) -> None:
     """Encode the texts that have no vectors yet; each shard is written while the next ones are encoded."""
-    watch.begin(f"encode {side}", store.survey.count, side, store.done())
+    log.begin(f"encode {side}", store.survey.count, side, store.done())
     tasks = (Task(chunk.number, (chunk.texts, chunk.ids, side), len(chunk.ids)) for chunk in store.wanted())
     # One thread writes, and at most one shard waits for it: a kill must not cost more. Its errors are raised here.
     with ThreadPoolExecutor(1) as writer:
         writing: Any = writer.submit(int)  # nothing yet
-        for (number, (texts, ids, _), _), vectors, by in pool.run(tasks, watch.advance):
+        for (number, (texts, ids, _), _), vectors, by in pool.run(tasks, log.advance):
             writing.result()
             chunk = Chunk(number, ids, texts, store.survey.hashes[number])
             writing = writer.submit(store.add, chunk, vectors, by)
         writing.result()
-    watch.end()
+    log.end()
     for note in pool.notes:
-        watch.note(note)
+        log.note(note)
 
 
 # Search
 
 
-def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, watch: Watch) -> Hits:
+def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, log: Logbook) -> Hits:
     """Encode texts without vectors, and search in groups of queries; hits are kept on disk until the run is written."""
     if retriever.index is not None:
         # What cannot be built or searched so is refused before hours are spent.
@@ -413,29 +413,29 @@ def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, 
     sides: Mapping[Side, Store | Embedded]
     with connected(retriever.ray) if retriever.ray is not None else nullcontext():  # for encoding and search alike
         if isinstance(retriever, Dense):
-            sides, about = _encoded(request, retriever, looked, watch)
+            sides, about = _encoded(request, retriever, looked, log)
         else:
-            sides, about = {"queries": retriever.queries, "passages": retriever.passages}, retriever.look(watch)
+            sides, about = {"queries": retriever.queries, "passages": retriever.passages}, retriever.look(log)
         queries, passages = sides["queries"], sides["passages"]
         count, k = passages.vectors().count, min(request.k, passages.vectors().count)
-        engine, about["search"] = _engine(request, retriever, passages, watch)
+        engine, about["search"] = _engine(request, retriever, passages, log)
         key = key_of([passages.content(), queries.content(), k, retriever.similarity, about["search"], GROUP])
         groups = -(-queries.vectors().count // GROUP)
         parts = Parts(os.path.join(request.work, "search", key), groups)
         missing = parts.missing()
-        watch.begin("search", count * groups, "passages", count * (groups - len(missing)))
+        log.begin("search", count * groups, "passages", count * (groups - len(missing)))
         for first, vectors in queries.vectors().blocks(GROUP):
             if first // GROUP in missing:
-                best = engine(vectors, k, advance=watch.advance)
+                best = engine(vectors, k, advance=log.advance)
                 parts.write(first // GROUP, scores=best.scores, positions=best.positions)
-        watch.end()
+        log.end()
     qids, firsts = queries.ids(), range(0, queries.vectors().count, GROUP)
     ranked = (SearchResults(qids.text(first, first + GROUP), **parts.read(first // GROUP)) for first in firsts)
     return Hits(ranked, passages.ids(), about, parts)
 
 
 def _engine(
-    request: Request, retriever: Dense | Imported, passages: Store | Embedded, watch: Watch
+    request: Request, retriever: Dense | Imported, passages: Store | Embedded, log: Logbook
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return what finds the best passages for vectors of queries, and its record; an index is built or loaded."""
     vectors: Any = passages.vectors()
@@ -453,7 +453,7 @@ def _engine(
     record = read_json(f"{path}.json") if os.path.exists(path) else None
     if record is None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        record = {**made, "sha256": indexing.build(settings, vectors, path, watch)}
+        record = {**made, "sha256": indexing.build(settings, vectors, path, log)}
         write_json(f"{path}.json", record)
     elif record["sha256"] != digest_of_file(path):
         damage = "the index is truncated or was changed since it was built"
@@ -468,18 +468,18 @@ def _engine(
     return engine, {"kind": "index", **record, "parameters": settings.parameters}
 
 
-def _by_words(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, watch: Watch) -> Hits:
+def _by_words(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, log: Logbook) -> Hits:
     """Rank by words."""
     queries = list(_pairs(request.collection.queries, looked["queries"], []))
     count, ids = looked["passages"].count, list[bytes]()
     corpus, k = _pairs(request.collection.corpus, looked["passages"], ids), min(request.k, count)
-    watch.begin("rank", count, "passages")
+    log.begin("rank", count, "passages")
     if isinstance(retriever, Bm25):
-        ranked, about = list(rank_bm25(corpus, queries, k, retriever, watch.advance)), about_bm25(retriever)
+        ranked, about = list(rank_bm25(corpus, queries, k, retriever, log.advance)), about_bm25(retriever)
     else:
-        ranked = list(rank_jaccard(corpus, queries, k, watch.advance))
+        ranked = list(rank_jaccard(corpus, queries, k, log.advance))
         about = {"kind": "jaccard", "words": "between white space, as written"}
-    watch.end()
+    log.end()
     return Hits(iter(ranked), Ids.from_bytes(ids), {"search": about})
 
 
