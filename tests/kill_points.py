@@ -124,9 +124,9 @@ class Points:
 
     def install(self) -> None:
         """Be told of everything that is a point."""
-        from treceval_py.retrieval import pipeline
+        from treceval_py.corpora.reporting import Logbook
 
-        watched: Any = pipeline._Watch
+        watched: Any = Logbook
         make, begin, end = watched.__init__, watched.begin, watched.end
 
         def made(watch: Any, reporter: Any) -> None:

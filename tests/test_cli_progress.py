@@ -67,7 +67,7 @@ def test_durations_have_two_units() -> None:
         86_400.0: "1 d 0 h",
         176_400.0: "2 d 1 h",
     }
-    assert {seconds: stages._duration(seconds) for seconds in expected} == expected
+    assert {seconds: stages.duration(seconds) for seconds in expected} == expected
 
 
 def test_without_a_terminal_there_is_a_line_a_minute_and_one_at_the_end(

@@ -21,7 +21,7 @@ from treceval_py.cli.rerank import devices_of
 from treceval_py.corpora.reporting import Silent
 from treceval_py.corpora.texts import Listed, survey
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval import devices, models, pipeline, planning
+from treceval_py.retrieval import devices, models, pipeline
 from treceval_py.retrieval.collection import Collection
 from treceval_py.retrieval.engines import Reranker
 from treceval_py.retrieval.external import Imported, read_vectors
@@ -100,8 +100,8 @@ def test_k1_and_b_are_those_given_or_of_the_preset(tmp_path: Path) -> None:
     for given in (["bm25", "--bm25", "0.82,0.68"], ["bm25-anserini", "--bm25", "0.82,0.68"], ["bm25-anserini"]):
         assert retrieve(DATA, "-o", tmp_path / "run.txt", "--retriever", *given).status == 0
         search = json.loads((tmp_path / "run.txt.json").read_text("utf-8"))["search"]
-        settings.append((search["k1"], search["b"], search["stemmer"]))
-    assert settings == [(0.82, 0.68, None), (0.82, 0.68, "porter"), (0.9, 0.4, "porter")]
+        settings.append((search["k1"], search["b"], search["name"]))
+    assert settings == [(0.82, 0.68, "bm25"), (0.82, 0.68, "bm25-anserini"), (0.9, 0.4, "bm25-anserini")]
 
 
 def test_a_name_may_have_a_revision_and_a_folder_an_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,14 +360,6 @@ def test_a_plan_counts_what_is_written_and_says_where_there_is_no_room(
         told.append((done.out + done.err).decode().replace(str(tmp_path), "…"))
         assert (f"has {free} bytes free, which is not enough." in told[-1]) is (free < needed)
     assert re.sub(r"\ntime .*", "", told[0]).partition("read ")[0] == snapshot
-
-
-def test_times_and_sizes_are_rounded_to_what_is_known() -> None:
-    spans = {9.94: "9.9 s", 10: "10 s", 99.4: "99 s", 100: "2 min", 5999: "100 min", 6000: "1.7 h"}
-    assert {seconds: planning._span(seconds) for seconds in spans} == spans
-    sizes = {0: "0 bytes", 999: "999 bytes", 1000: "1.0 KB", 99_900: "99.9 KB", 100_000: "100 KB", 10**6: "1.0 MB"}
-    sizes |= {999_000_000: "999 MB", 10**9: "1.0 GB", 10**12: "1,000.0 GB"}
-    assert {count: planning._size(count) for count in sizes} == sizes
 
 
 def test_a_plan_refuses_what_a_run_refuses(tmp_path: Path) -> None:

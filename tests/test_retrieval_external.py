@@ -287,7 +287,7 @@ def stored(folder: Path, storage: str = "float32", *, part: bool = False) -> Pat
     """Make a work folder's embeddings in two shards, or in the first of them."""
     texts = Listed("corpus", "document", [(each, f"text {each}") for each in IDS])
     kind = "sparse" if storage == "sparse" else "dense"
-    store = Store(str(folder), {"dimensions": 3, "model": "any", "kind": kind}, survey(texts, 4), texts).open()
+    store = Store(str(folder), {"dimensions": 3, "kind": kind}, survey(texts, 4), texts).open()
     for chunk in islice(chunks(texts, 4), 1 if part else None):
         vectors: Any = VECTORS[[IDS.index(each) for each in chunk.ids]]
         if storage != "sparse":

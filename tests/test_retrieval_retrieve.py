@@ -219,7 +219,7 @@ def test_the_record_says_what_the_run_came_from(tiny: str, tmp_path: Path) -> No
     weights = hashlib.sha256((Path(tiny) / "model.safetensors").read_bytes()).hexdigest()
     assert record["passages"]["made"]["model"]["files"]["model.safetensors"] == weights
     assert (record["collection"]["passages"]["count"], record["collection"]["queries"]["count"]) == (216, 30)
-    assert set(record["versions"]) >= {"treceval_py", "torch", "sentence-transformers", "faiss-cpu"}
+    assert set(record["versions"]) >= {"treceval_py", "torch", "sentence-transformers", "FlagEmbedding", "faiss-cpu"}
     assert set(record["seconds"]) >= {"encode passages", "encode queries", "search", "write"}
     assert record["search"]["kind"] == "exact"
     assert gzip.decompress(run.read_bytes()).count(b"\n") == 150
@@ -265,6 +265,16 @@ def test_what_is_encoded_is_not_encoded_again(tiny: str, tmp_path: Path, monkeyp
     products, distances = ({(each[0], each[2]): float(each[4]) for each in found[name]} for name in ("all", "again"))
     assert len(products) == 30 * 216
     assert {pair: 2 * score - 2 for pair, score in products.items()} == pytest.approx(distances, abs=1e-6)
+
+
+def test_embeddings_of_another_engine_than_asked_for_are_noted(tiny: str, tmp_path: Path) -> None:
+    skip_without("FlagEmbedding")
+    noted = []
+    for engine in ("sentence-transformers", "sentence-transformers", "flagembedding"):
+        told = with_tiny(tiny, tmp_path, "--engine", engine).err.decode()
+        noted.append(re.findall(r"Some embeddings of the (\w+) were made in another way than", told))
+        assert ("encode passages" in told) is (len(noted) == 1)
+    assert noted == [[], [], ["passages", "queries"]]
 
 
 @pytest.fixture(scope="module")
@@ -443,7 +453,8 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
     plan = with_tiny(tiny, tmp_path, "--dry-run").out.decode()
     assert not list(tmp_path.iterdir())
     # 216 vectors of 32 numbers of 4 bytes, and as many ids of three digits with the end of their lines
-    assert re.search(r"passages +\d shards of at most 100 in .*/passages, 0 there; 28.5 KB to encode", plan)
+    assert re.search(r"^encode +by sentence-transformers on \w", plan, re.MULTILINE)
+    assert re.search(r"passages +\d shards of at most 100 in .*/passages, 0 there; 28.5 kB to encode", plan)
     with_tiny(tiny, tmp_path)
     monkeypatch.setattr(pipeline, "SHARD_SIZE", 50)  # as on another device: existing shards decide
     plan = with_tiny(tiny, tmp_path, "--dry-run").out.decode()

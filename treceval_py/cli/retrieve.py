@@ -14,6 +14,7 @@ from treceval_py.cli.options import (
     PATHS,
     PROFILE,
     flag,
+    given,
     machine_options,
     model_options,
     number,
@@ -23,17 +24,14 @@ from treceval_py.cli.options import (
     titled,
     usual_choice,
 )
-from treceval_py.cli.options import given as given_by_user
 from treceval_py.cli.printing import note, put, wrote
 from treceval_py.cli.rerank import devices_of, reranker_of
 from treceval_py.cli.stages import long_work
 
 if TYPE_CHECKING:
-    from treceval_py.corpora.reporting import Reporter
     from treceval_py.measuring.registry import Measure
-    from treceval_py.retrieval.collection import Collection
-    from treceval_py.retrieval.pipeline import Request, Retriever
-    from treceval_py.retrieval.reranking import Outcome
+    from treceval_py.retrieval import Collection, Outcome, Reporter, Request
+    from treceval_py.retrieval.pipeline import Retriever
     from treceval_py.scoring.profiles import Profile
 
 MODEL = {"dense": "BAAI/bge-base-en-v1.5", "sparse": "BAAI/bge-m3"}
@@ -49,21 +47,18 @@ RETRIEVERS = ("dense", "sparse", *BM25, "jaccard")
 SIMILARITIES = ("inner-product", "cosine", "l2")
 
 TUTORIAL = "flagembedding-tutorial"
-"""The profile of tutorials that compare texts, not ids, and make nDCG's ideal ranking from what they retrieved."""
+"""The profile of tutorials that compare texts, not ids."""
 
 ENCODERS = ("model", "instruction")
 """Options of retrieval by the vectors of a model, dense or sparse."""
 
-MODELS = ("engine", "precision", "max_length", "devices", "batch_size", "ray", "work")
+COMPUTING = ("engine", "precision", "max_length", "devices", "batch_size")
 """Options of everything that runs a model, including reranking."""
 
 DENSE = ("pooling", "index", "similarity", "embeddings")
 """Options of dense vectors."""
 
-TEXTS = (
-    *ENCODERS, "engine", "precision", "max_length", "pooling", "devices", "batch_size", "rerank", "corpus", "queries",
-    "protocol",
-)  # fmt: skip
+TEXTS = (*ENCODERS, *COMPUTING, "pooling", "rerank", "corpus", "queries", "protocol")
 """Options that need texts."""
 
 RUN = ("depth", "index", "similarity", "rerank", "profile", "measures", "tag", "dry_run", "paths")
@@ -72,7 +67,7 @@ RUN = ("depth", "index", "similarity", "rerank", "profile", "measures", "tag", "
 
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong: options that would be ignored, and a lack of an output."""
-    options, given = ctx.params, given_by_user(ctx)
+    options, chosen = ctx.params, given(ctx)
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
     encodes = options["retriever"] in MODEL
     only_encodes = encodes and options["output"] is None and options["work"] and not options["embeddings"]
@@ -80,7 +75,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
         (DENSE, options["retriever"] == "dense", "needs --retriever dense"),
         (ENCODERS, encodes, "needs --retriever dense or sparse"),
         (TEXTS, not options["embeddings"], "cannot be used with --embeddings"),
-        (MODELS, encodes or options["rerank"], "needs --retriever dense or sparse, or --rerank"),
+        ((*COMPUTING, "ray", "work"), encodes or options["rerank"], "needs --retriever dense or sparse, or --rerank"),
         (RUN, not only_encodes, "needs -o"),
         (("rerank_depth",), options["rerank"], "needs --rerank"),
         (("bm25",), options["retriever"] in BM25, f"needs --retriever {' or '.join(BM25)}"),
@@ -90,7 +85,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     instead = ", or --work FOLDER, which only encodes" if encodes and not options["embeddings"] else ""
     missing = f"Missing {collection}option '-o': the run to write{instead}."
     return {
-        **{f"{flags[name]} {why}.": not fits for names, fits, why in conditions for name in names if name in given},
+        **{f"{flags[name]} {why}.": not fits for names, fits, why in conditions for name in names if name in chosen},
         missing: options["output"] is None and not only_encodes,
     }
 
@@ -136,7 +131,7 @@ def _of_bm25(text: str) -> tuple[float, float]:
 @flag("--dry-run", "Show the plan: steps, sizes and times.")
 @PATHS
 @machine_options
-def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> None:
+def retrieve(source: str, output: str | None, **options: Any) -> None:
     r"""Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
 
     COLLECTION is a folder like MS MARCO's (collection.tsv, queries*.tsv, qrels*.tsv) or BEIR's (corpus.jsonl,
@@ -152,36 +147,25 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
 
     Needs the packages of the extra retrieve: see docs/install.md.
     """
-    from treceval_py.retrieval import pipeline
-    from treceval_py.retrieval.collection import PROTOCOLS
-    from treceval_py.retrieval.planning import forecast
-    from treceval_py.runs.writing import check_output
-    from treceval_py.scoring.opening import check_kinds
-    from treceval_py.scoring.profiles import profile_of
+    from treceval_py.measuring import in_print_order
+    from treceval_py.retrieval import embed, forecast
+    from treceval_py.retrieval import retrieve as retrieved
+    from treceval_py.scoring.profiles import DEFAULT_MEASURES, profile_of
 
-    work = str(options["work"] or f"{output}.work")
-    options["depth"] = options["depth"] or PROTOCOLS[options["protocol"]]
+    work, dry_run = str(options["work"] or f"{output}.work"), options["dry_run"]
     profile = profile_of(options["profile"])
-    measures = profile.parse(options["measures"] or profile.measures)  # names are checked now, not after hours
+    usual = MEASURES if profile.measures == DEFAULT_MEASURES else profile.measures
+    measures = in_print_order(profile.parse(options["measures"] or usual))  # names are checked now, not after hours
     keeps = (options["retriever"] in MODEL or options["rerank"]) and not dry_run
     kept = f"work so far is kept in {work}. To resume" if keeps else "nothing was written. To start again"
     with long_work(work, kept) as stages:
-        collection = _collection(source, options)
-        if output is not None:
-            check_output(output, collection.sources)  # before a model is downloaded
-        for sentence in collection.notes:
-            stages.note(sentence)
-        if collection.qrels is not None:
-            check_kinds(measures, collection.qrels)
-        elif options["measures"] or options["profile"]:
-            stages.note("There are no judgments, so nothing will be scored.")
-        request = _request(collection, output or "", work, options, dry_run, stages)
+        request = _request(source, output, work, measures, options, stages)
         if output is None:
-            made = pipeline.embed(request, stages)
+            made = embed(request, stages)
         elif dry_run:
             plan = forecast(request, stages)
         else:
-            done = pipeline.retrieve(request, stages, ["treceval", *sys.argv[1:]])
+            done = retrieved(request, stages, ["treceval", *sys.argv[1:]])
     if output is None:
         for side in ("passages", "queries"):
             count, dimensions = made[side]["vectors"]
@@ -191,28 +175,40 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
         note(*plan.notes)
     else:
         wrote(output, f"{output}.json")
-        _print_scores(collection, output, done, profile, options)
+        _print_scores(request, done, measures, profile, whole=options["protocol"] == "full")
 
 
 def _request(
-    collection: Collection, output: str, work: str, options: dict[str, Any], dry_run: bool, reporter: Reporter
+    source: str, output: str | None, work: str, measures: Sequence[Measure], options: dict[str, Any], reporter: Reporter
 ) -> Request:
-    """Return the request; models are looked for, and downloaded unless it is only planned."""
-    from treceval_py.retrieval.pipeline import Request
+    """Return the request; a model is downloaded unless the run is only planned."""
+    from treceval_py.retrieval import Request
+    from treceval_py.retrieval.collection import PROTOCOLS
+    from treceval_py.runs.writing import check_output
+    from treceval_py.scoring.opening import check_kinds
 
-    retriever, name = _retriever(collection, options, dry_run, reporter)
-    reranker = None
+    collection = _collection(source, options)
+    if output is not None:
+        check_output(output, collection.sources)  # before a model is downloaded
+    for sentence in collection.notes:
+        reporter.note(sentence)
+    if collection.qrels is not None:
+        check_kinds(measures, collection.qrels)
+    elif options["measures"] or options["profile"]:
+        reporter.note("There are no judgments, so nothing will be scored.")
+    retriever, name = _retriever(collection, options, reporter)
+    weights, reranker = not options["dry_run"], None
     if options["rerank"]:
-        reranker = reranker_of(options, options["rerank"], options["rerank_depth"], reporter, weights=not dry_run)
+        reranker = reranker_of(options, options["rerank"], options["rerank_depth"], reporter, weights=weights)
+    depth = options["depth"] or PROTOCOLS[options["protocol"]]
     tag = name if options["tag"] is None else options["tag"]
-    return Request(collection, output, work, retriever, options["depth"], tag, options["paths"], reranker)
+    return Request(collection, output or "", work, retriever, depth, tag, options["paths"], reranker)
 
 
 def _collection(source: str, options: dict[str, Any]) -> Collection:
     """Return the collection; existing vectors take the place of its texts."""
     from treceval_py.io.named import read_qrels
-    from treceval_py.retrieval.collection import Collection, open_collection
-    from treceval_py.retrieval.external import read_vectors
+    from treceval_py.retrieval import Collection, open_collection, read_vectors
 
     if not options["embeddings"]:
         names = ("corpus", "queries", "qrels", "split", "protocol")
@@ -225,75 +221,62 @@ def _collection(source: str, options: dict[str, Any]) -> Collection:
     return Collection(passages.name, passages, queries, qrels)
 
 
-def _retriever(
-    collection: Collection, options: dict[str, Any], dry_run: bool, reporter: Reporter
-) -> tuple[Retriever, str]:
+def _retriever(collection: Collection, options: dict[str, Any], reporter: Reporter) -> tuple[Retriever, str]:
     """Return the retriever and the tag of its run."""
-    from treceval_py.retrieval import lexical
-    from treceval_py.retrieval.external import Embedded, Imported
-    from treceval_py.retrieval.indexing import IndexSettings
-    from treceval_py.retrieval.pipeline import Dense, Jaccard
-
-    if options["retriever"] == "jaccard":
-        return Jaccard(), "jaccard"
-    if options["retriever"] in BM25:
-        preset = lexical.BM25[options["retriever"]]
-        k1, b = options["bm25"] or (preset.k1, preset.b)
-        return preset._replace(k1=k1, b=b), "bm25"
-    index = None if options["index"] is None else IndexSettings(options["index"], options["similarity"])
-    where = {"similarity": options["similarity"], "index": index, "ray": options["ray"]}
-    if isinstance(collection.corpus, Embedded) and isinstance(collection.queries, Embedded):
-        return Imported(collection.corpus, collection.queries, **where), tag_of(options["embeddings"][0])
+    from treceval_py import retrieval
     from treceval_py.retrieval.hub import ENCODING, check_packages
-    from treceval_py.retrieval.models import find_model, settings_for
+    from treceval_py.retrieval.lexical import BM25 as PRESETS
 
+    kind = options["retriever"]
+    if kind == "jaccard":
+        return retrieval.Jaccard(), kind
+    if kind in BM25:
+        k1, b = options["bm25"] or PRESETS[kind][1:]
+        return PRESETS[kind]._replace(k1=k1, b=b), "bm25"
+    index = None if options["index"] is None else retrieval.IndexSettings(options["index"], options["similarity"])
+    where = {"similarity": options["similarity"], "index": index, "ray": options["ray"]}
+    if isinstance(collection.corpus, retrieval.Embedded) and isinstance(collection.queries, retrieval.Embedded):
+        return retrieval.Imported(collection.corpus, collection.queries, **where), tag_of(options["embeddings"][0])
     check_packages(*ENCODING)  # before a model is downloaded
-    name = options["model"] or MODEL[options["retriever"]]
-    model = find_model(name, wanted=options["retriever"], weights=not dry_run)
+    model = retrieval.find_model(options["model"] or MODEL[kind], wanted=kind, weights=not options["dry_run"])
     devices, precision = devices_of(options, reporter)
     how = {key: options[key] for key in ("pooling", "instruction", "max_length")}
-    settings = settings_for(model, precision=precision, **how)
+    settings = retrieval.settings_for(model, precision=precision, **how)
     own = {"batch_size": options["batch_size"], "engine": options["engine"]}
-    return Dense(model, settings, devices, **own, **where), tag_of(model.name)
+    return retrieval.Dense(model, settings, devices, **own, **where), tag_of(model.name)
 
 
 def _print_scores(
-    collection: Collection, output: str, done: Outcome, profile: Profile, options: dict[str, Any]
+    request: Request, done: Outcome, measures: Sequence[Measure], profile: Profile, *, whole: bool
 ) -> None:
-    """Score the run that was written, if there are judgments."""
+    """Score the run that was written, if there are judgments; these are written too, unless they are a `whole` file."""
     from treceval_py.io.named import read_run
     from treceval_py.io.writing import write_qrels
-    from treceval_py.measuring import in_print_order
     from treceval_py.rendering.style import Style
     from treceval_py.retrieval.collection import judge_texts
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Reading, Scoring
-    from treceval_py.scoring.profiles import DEFAULT_MEASURES
     from treceval_py.scoring.show import Options, about, results_text
 
-    qrels, level = collection.qrels, None
+    collection, output, qrels, level = request.collection, request.output, request.collection.qrels, None
     if qrels is None:
         return
     # The tutorial compares texts, not ids.
     if collection.copies and profile.name == TUTORIAL and done.written.lines:
         level, qrels = 2, judge_texts(collection, read_run(output))
-    if options["protocol"] != "full" or not os.path.isfile(collection.qrels_name or ""):
-        # They are not a whole file.
+    if not (whole and os.path.isfile(collection.qrels_name or "")):
         write_qrels(qrels, f"{output}.qrels")
         with_level = "" if level is None else f", with -l {level}: recall counts each text once"
         note(f"the judgments of this run are in {output}.qrels; use them to score it again{with_level}.")
     if not done.written.lines:
         note(f"{output}: no query found any document; the run is empty and is not scored.")
         return
-    usual = MEASURES if profile.measures == DEFAULT_MEASURES else profile.measures
-    measures = in_print_order(profile.parse(options["measures"] or usual))
-    asked = {qid for qid, _ in collection.queries}
     # A query that was searched without result counts; one that was not searched does not.
-    complete = set(qrels) <= asked
+    complete = set(qrels) <= {qid for qid, _ in collection.queries}
     scoring = Scoring(measures, profile, level=level, complete=complete)
     results = Evaluator(qrels, scoring, Reading("trec_results")).scored(output)
     put(results_text([results], "trec", Options(), Style()), None)
-    note(*about(results), *_about_depth(measures, profile, done, options["depth"]))
+    note(*about(results), *_about_depth(measures, profile, done, request.k))
 
 
 def _about_depth(measures: Sequence[Measure], profile: Profile, done: Outcome, depth: int) -> Iterator[str]:
@@ -304,9 +287,8 @@ def _about_depth(measures: Sequence[Measure], profile: Profile, done: Outcome, d
     deeper = [measure.name for measure in measures if depth < min(dict(measure.parameters).get("cutoff", 0), count)]
     if deeper:
         yield f"{', '.join(deeper)}: only {depth:,} documents per query were retrieved (-k {depth})."
-    usual, most = PROTOCOLS["truncated"], min(depth, count)
-    if profile.name == TUTORIAL and most != usual and any("ndcg" in measure.family.name for measure in measures):
-        yield (
-            f"nDCG is not the tutorial's: its ideal ranking is made from the {most:,} documents that were retrieved, "
-            f"in the tutorial from {usual}. For its values: -k {usual}."
-        )
+    usual, most, ideal = PROTOCOLS["truncated"], min(depth, count), ("ideal", "retrieved")
+    names = ", ".join(measure.name for measure in measures if ideal in profile.meaning_of(measure).parameters)
+    if names and most != usual:
+        made = f"its ideal ranking is made from the {most:,} documents that were retrieved"
+        yield f"{names}: {made}, in FlagEmbedding's tutorial from {usual} (-k {usual})."

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from treceval_py.cli.commands import THREADS
 from treceval_py.cli.printing import note, say
+from treceval_py.corpora.reporting import duration
 from treceval_py.errors import OutputError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Stages:
 
     def end(self) -> None:
         """End the stage."""
-        told = f"{self._counted()} in {_duration(time.monotonic() - self._since)}"
+        told = f"{self._counted()} in {duration(time.monotonic() - self._since)}"
         if self._drawn is not None and self._task is not None:
             self._drawn.update(self._task, completed=self._done, total=self._done, told=told)
             self._drawn.refresh()
@@ -103,7 +104,7 @@ class Stages:
         done = self._done - self._before
         if self._total is None or done <= 0:
             return ""
-        return f", {_duration((now - self._since) / done * (self._total - self._done))} left"
+        return f", {duration((now - self._since) / done * (self._total - self._done))} left"
 
 
 def _drawn() -> Progress:
@@ -116,14 +117,3 @@ def _drawn() -> Progress:
         TextColumn("{task.fields[told]}", markup=False),
         console=Console(stderr=True),
     )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    if days:
-        return f"{days} d {hours} h"
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"

@@ -15,7 +15,7 @@ import numpy as np
 from treceval_py._types import AnyArray
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.target import folder_errors, written_whole
-from treceval_py.retrieval.shards import canonical
+from treceval_py.retrieval.shards import seal
 
 PART = re.compile(r"([0-9]{5,})-([0-9a-f]{16})\.npz")
 """Names of the files: the number of the group, and the beginning of the SHA-256 of the content."""
@@ -23,7 +23,7 @@ PART = re.compile(r"([0-9]{5,})-([0-9a-f]{16})\.npz")
 
 def key_of(value: object) -> str:
     """Return a name for a value in plain JSON: a hash of its content."""
-    return hashlib.sha256(canonical(value)).hexdigest()[:16]
+    return seal(value)[:16]
 
 
 class Parts:

@@ -8,24 +8,22 @@ its name when it is complete, so the same call resumes a run that was killed.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias
 
-from treceval_py.corpora.reporting import SILENT, Reporter
+from treceval_py.corpora.reporting import SILENT, Logbook, Reporter
 from treceval_py.corpora.texts import Chunk, Survey, Texts, survey
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import RunnerError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.retrieval import exact, indexing
 from treceval_py.retrieval.collection import Collection
-from treceval_py.retrieval.engines import Reranker, check_engine, encoder_maker
+from treceval_py.retrieval.engines import PACKAGES, Reranker, check_engine, encoder_maker
 from treceval_py.retrieval.external import Embedded, Imported
 from treceval_py.retrieval.hub import ENCODING, check_packages
 from treceval_py.retrieval.indexing import IndexSettings
@@ -103,13 +101,13 @@ class Jaccard(NamedTuple):
 Retriever: TypeAlias = "Dense | Imported | Bm25 | Jaccard"
 
 
-PACKAGES: dict[type, tuple[str, ...]] = {
-    Dense: ("numpy", "pyarrow", "sentence-transformers", "torch", "transformers", "tokenizers", "faiss-cpu", "ray"),
-    Imported: ("numpy", "pyarrow", "faiss-cpu"),
-    Bm25: ("numpy", "pyarrow", "scipy", "bm25s", "PyStemmer", "regex"),
-    Jaccard: ("numpy", "pyarrow", "scipy"),
+NEEDED: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    Dense: (ENCODING, (*PACKAGES, "pyarrow", "FlagEmbedding", "sentence-transformers", "faiss-cpu", "ray")),
+    Imported: (("faiss",), ("numpy", "pyarrow", "faiss-cpu", "ray")),
+    Bm25: (("scipy",), ("numpy", "pyarrow", "scipy", "bm25s", "PyStemmer", "regex")),
+    Jaccard: (("scipy",), ("numpy", "pyarrow", "scipy")),
 }
-"""Packages whose versions are recorded."""
+"""Packages without which a retriever cannot begin, as Python calls them, and those whose versions are recorded."""
 
 
 class Request(NamedTuple):
@@ -120,7 +118,7 @@ class Request(NamedTuple):
     collection : Collection
         From `open_collection`.
     output : str
-        The run file; its extension selects compression.
+        The run file; its extension selects compression. `embed` needs none: ``""``.
     work : str
         The folder that keeps embeddings and indexes. Lexical retrieval needs none.
     retriever : Dense, Imported, Bm25 or Jaccard
@@ -152,9 +150,6 @@ class Request(NamedTuple):
 
 Surveys: TypeAlias = "dict[Side, Survey]"
 """Surveys of the texts of queries and of passages, from one pass over them."""
-
-Embeddings: TypeAlias = "Mapping[Side, Store | Embedded]"
-"""Vectors of queries and of passages with their ids, whatever their source."""
 
 
 class Hits(NamedTuple):
@@ -193,102 +188,91 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
         A file cannot be written.
     """
     check_request(request)
-    watch, retriever = _Watch(reporter), request.retriever
+    check_output(request.output, request.collection.sources)
+    log, retriever, collection, tag = Logbook(reporter), request.retriever, request.collection, request.tag
     # Before the texts are read, which takes a while: somebody else may be at work already.
     uses_work = isinstance(retriever, Dense | Imported) or request.reranker is not None
     with locked(request.work) if uses_work else nullcontext():
-        looked = look(request, watch)
-        if isinstance(retriever, Dense | Imported) and retriever.index is not None:
-            # What cannot be built or searched so is refused before hours are spent.
-            indexing.check(retriever.index, retriever.dimensions, looked["passages"].count)
+        looked = look(request, log)
         if request.reranker is None:
-            return _retrieved(request, looked, watch, command)
+            return _retrieved(request, looked, log, command)
         # The name of the run that is reranked has a hash of all that decides it.
         texts = [looked["passages"].sha256, looked["queries"].sha256]
-        key = key_of([*texts, request.k, repr(retriever), request.tag])
-        run = os.path.join(request.work, "first", f"{key}.txt")
+        run = os.path.join(request.work, "first", f"{key_of([*texts, request.k, repr(retriever), tag])}.txt")
         if read_sidecar(run) is None:
             os.makedirs(os.path.dirname(run), exist_ok=True)
-            _retrieved(request._replace(output=run), looked, watch, command)
+            _retrieved(request._replace(output=run), looked, log, command)
         if not os.path.getsize(run):
-            return _retrieved(request, looked, watch, command)  # nothing was found, so there is nothing to rerank
-    collection, tag = request.collection, request.tag
+            return _retrieved(request, looked, log, command)  # nothing was found, so there is nothing to rerank
     done = rerank(
         run, request.output, request.reranker, corpus=collection.corpus, queries=collection.queries,
-        work=request.work, tag=tag, reporter=watch, command=command, paths=request.paths,
+        work=request.work, tag=tag, reporter=log, command=command, paths=request.paths,
     )  # fmt: skip
-    return done._replace(notes=tuple(watch.notes))
+    return done._replace(notes=tuple(log.notes))
 
 
-def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequence[str]) -> Outcome:
+def _retrieved(request: Request, looked: Surveys, log: Logbook, command: Sequence[str]) -> Outcome:
     """Retrieve, and write the run and its record."""
-    begun, collection = datetime.now(UTC), request.collection
+    begun, collection, count = datetime.now(UTC), request.collection, looked["queries"].count
     if isinstance(request.retriever, Dense | Imported):
-        hits = _by_vectors(request, request.retriever, looked, watch)
+        hits = _by_vectors(request, request.retriever, looked, log)
     else:
-        hits = _by_words(request, request.retriever, looked, watch)
-    k, count = min(request.k, len(hits.ids)), looked["queries"].count
+        hits = _by_words(request, request.retriever, looked, log)
+    k = min(request.k, len(hits.ids))
     written, run = write_search_results(
-        request.output, hits.ranked, hits.ids, request.tag, k=k, queries=count, reporter=watch
+        request.output, hits.ranked, hits.ids, request.tag, k=k, queries=count, reporter=log
     )
     texts: dict[str, Any] = {}
     for side, seen in looked.items():
         facts = {key: value for key, value in seen._asdict().items() if key not in {"hashes", "sizes"}}
         texts[side] = {"sha256": seen.sha256, **facts}
         if seen.empty:
-            watch.note(f"{seen.empty:,} of {seen.count:,} {side} are empty.")
+            log.note(f"{seen.empty:,} of {seen.count:,} {side} are empty.")
     if written.without_hits:
-        watch.note(f"{written.without_hits:,} of {count:,} queries found nothing and have no line in the run.")
+        log.note(f"{written.without_hits:,} of {count:,} queries found nothing and have no line in the run.")
     if written.short:
         few = f"{written.short:,} of {count:,} queries have fewer documents than asked for"
-        watch.note(f"{few} ({written.missing:,} lines are missing in all).")
+        log.note(f"{few} ({written.missing:,} lines are missing in all).")
     record = {
         "run": {**run, "k": request.k},
         "collection": {
             "name": collection.name, **texts, "qrels": collection.qrels_name, "notes": list(collection.notes),
         },
         **hits.about,
-        **provenance(command, begun, PACKAGES[type(request.retriever)], paths=request.paths),
-        "seconds": {stage: round(seconds, 3) for stage, seconds in watch.seconds.items()},
-        "notes": watch.notes,
+        **provenance(command, begun, NEEDED[type(request.retriever)][1], paths=request.paths),
+        "seconds": {stage: round(seconds, 3) for stage, seconds in log.seconds.items()},
+        "notes": log.notes,
     }  # fmt: skip
     record = write_sidecar(request.output, record, paths=request.paths)
     # Only now, with the run and its record in place, can what was found be thrown away.
     if hits.parts is not None:
         hits.parts.clear()
-    return Outcome(record, written, tuple(watch.notes))
+    return Outcome(record, written, tuple(log.notes))
 
 
 # Before
 
 
-def check_request(request: Request, *, writes: bool = True) -> None:
+def check_request(request: Request) -> None:
     """Refuse what would stop the work at its end, before it begins.
 
     Parameters
     ----------
     request : Request
         The request.
-    writes : bool
-        Whether a run is to be written.
 
     Raises
     ------
     RunnerError
         A package is missing, settings do not fit together, no documents are requested, or the tag is not possible in
         a run.
-    OutputError
-        The run file could not be written.
     """
     retriever, k = request.retriever, request.k
     if k < 1:
         raise RunnerError(f"{k} documents per query are asked for", "Ask for 1 or more.")
     check_tag(request.tag)
-    if writes:
-        check_output(request.output, request.collection.sources)
-    needed = {Dense: ENCODING, Imported: ("faiss",), Bm25: ("scipy",), Jaccard: ("scipy",)}
     ray = ["ray"] if isinstance(retriever, Dense | Imported) and retriever.ray is not None else []
-    check_packages("pyarrow", *needed[type(retriever)], *ray)
+    check_packages("pyarrow", *NEEDED[type(retriever)][0], *ray)
     if isinstance(retriever, Bm25):
         analyser(retriever)
     if isinstance(retriever, Dense):
@@ -316,7 +300,7 @@ def _shard_size(request: Request, dense: Dense, side: Side) -> int:
     """Return the most texts in a shard: about a minute's work, or what existing shards have."""
     if side == "passages":
         manifest = read_manifest(os.path.join(request.work, side))
-        if manifest is not None and manifest.shards:
+        if manifest.shards:
             return manifest.shard_size
         if set(dense.devices) != {"cpu"}:
             return SHARD_SIZE
@@ -350,8 +334,8 @@ def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
     Returns
     -------
     dict
-        For ``queries`` and ``passages``: the folder, the number of vectors and their length, who made them; and
-        ``notes``.
+        For ``queries`` and ``passages``: the folder, the number of vectors and their length, who made them;
+        ``sources`` of the settings, ``taken_over``, the numbers of vectors that were there, and ``notes``.
 
     Raises
     ------
@@ -361,108 +345,97 @@ def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
     dense = request.retriever
     if not isinstance(dense, Dense):
         raise RunnerError("this retriever does not encode texts", "Give a Dense one.")
-    check_request(request, writes=False)
-    watch = _Watch(reporter)
-    with locked(request.work), _cluster(dense.ray):
-        _, about = _encoded(request, dense, look(request, watch), watch)
-    return {"queries": about["queries"], "passages": about["passages"], "notes": watch.notes}
+    check_request(request)
+    log = Logbook(reporter)
+    with locked(request.work), connected(dense.ray) if dense.ray is not None else nullcontext():
+        _, about = _encoded(request, dense, look(request, log), log)
+    return {**about, "notes": log.notes}
 
 
-def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, watch: _Watch) -> Hits:
-    """Encode texts without vectors, and search."""
-    with _cluster(retriever.ray):  # for encoding and search alike
-        sides: Embeddings
-        if isinstance(retriever, Dense):
-            sides, about = _encoded(request, retriever, looked, watch)
-        else:
-            sides, about = {"queries": retriever.queries, "passages": retriever.passages}, retriever.look(watch)
-        hits = _searched(request, retriever, sides, watch)
-    return hits._replace(about={**about, **hits.about})
-
-
-def _encoded(
-    request: Request, dense: Dense, looked: Surveys, watch: _Watch
-) -> tuple[dict[Side, Store], dict[str, Any]]:
+def _encoded(request: Request, dense: Dense, looked: Surveys, log: Logbook) -> tuple[dict[Side, Store], dict[str, Any]]:
     """Return the embeddings of queries and passages, and their record."""
     # Both are opened before either is encoded, so that what does not fit is refused before anything is spent; passages
     # first, as queries that do not fit have another folder.
     stores = {side: store_of(request, dense, side, looked[side]).open() for side in sorted(looked)}
     before = {side: store.done() for side, store in stores.items()}
     for side, store in stores.items():
-        if store.present():
-            store.check_files(watch, side)
-    if any(store.missing() for store in stores.values()):
+        if before[side]:
+            store.check_files(log, side)
+    if left := [side for side in looked if stores[side].missing()]:
         unit = "cluster" if dense.ray is not None else "device" if len(dense.devices) == 1 else "devices"
-        watch.begin("load the model", None, unit)
+        log.begin("load the model", None, unit)
         maker = encoder_maker(dense.model, dense.settings, dense.batch_size, dense.engine)
         with closing(open_pool(maker, dense.devices, dense.ray)) as pool:
-            watch.advance(max(len(dense.devices), 1))
-            watch.end()
-            for side in looked:
-                if stores[side].missing():
-                    _encode(stores[side], side, pool, watch)
+            log.advance(max(len(dense.devices), 1))
+            log.end()
+            for side in left:
+                _encode(stores[side], side, pool, log)
+    about: dict[str, Any] = {"sources": dense.settings.sources, "taken_over": before}
     for side, store in stores.items():
-        if len(store.makers()) > 1:
-            watch.note(
-                f"The embeddings of the {side} were made in {len(store.makers())} different ways (engines, devices, "
-                "batch sizes, versions; the manifest lists them): their last digits may differ from those made in one."
+        about[side] = {
+            "folder": store.folder, "made": store.made, "sha256": store.content(),
+            "vectors": [store.survey.count, store.dimensions], "shards": len(store.names),
+            "shard_size": store.survey.shard_size, "by": (ways := store.makers()),
+        }  # fmt: skip
+        if len(ways) > 1 or dense.engine not in {None, ways[0].get("engine")}:
+            log.note(
+                f"Some embeddings of the {side} were made in another way than the others, or than asked for (engine, "
+                "device, batch size, versions: the manifest lists them), so their last digits may differ."
             )
-    about: dict[str, Any] = {side: _about_store(store) for side, store in stores.items()}
-    return stores, {**about, "sources": dense.settings.sources, "taken_over": before}
+    return stores, about
 
 
-def _cluster(address: str | None) -> AbstractContextManager[Any]:
-    """Hold the connection with a cluster, if one is used."""
-    return nullcontext() if address is None else connected(address)
-
-
-def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
+def _encode(store: Store, side: Side, pool: Pool, log: Logbook) -> None:
     """Encode the texts that have no vectors yet; each shard is written while the next ones are encoded."""
-    watch.begin(f"encode {side}", store.survey.count, side, store.done())
+    log.begin(f"encode {side}", store.survey.count, side, store.done())
     tasks = (Task(chunk.number, (chunk.texts, chunk.ids, side), len(chunk.ids)) for chunk in store.wanted())
     # One thread writes, and at most one shard waits for it: a kill must not cost more. Its errors are raised here.
     with ThreadPoolExecutor(1) as writer:
         writing: Any = writer.submit(int)  # nothing yet
-        for (number, (texts, ids, _), _), vectors, by in pool.run(tasks, watch.advance):
+        for (number, (texts, ids, _), _), vectors, by in pool.run(tasks, log.advance):
             writing.result()
             chunk = Chunk(number, ids, texts, store.survey.hashes[number])
             writing = writer.submit(store.add, chunk, vectors, by)
         writing.result()
-    watch.end()
-    watch.note(*pool.notes)
+    log.end()
+    for note in pool.notes:
+        log.note(note)
 
 
-# Search by vectors, wherever they come from
+# Search
 
 
-def _searched(request: Request, retriever: Dense | Imported, sides: Embeddings, watch: _Watch) -> Hits:
-    """Search in groups of queries; hits are kept on disk until the run is written."""
-    queries, passages = sides["queries"], sides["passages"]
-    count, k = passages.vectors().count, min(request.k, passages.vectors().count)
-    groups = sum(1 for _ in queries.vectors().blocks(GROUP))  # sparse ones are read in whole shards
-    engine, about = _engine(request, retriever, passages, watch)
-    key = key_of([passages.content(), queries.content(), k, retriever.similarity, about, GROUP])
-    parts = Parts(os.path.join(request.work, "search", key), groups)
-    missing, starts = parts.missing(), list[int]()
-    watch.begin("search", count * groups, "passages", count * (groups - len(missing)))
-    for number, (start, vectors) in enumerate(queries.vectors().blocks(GROUP)):
-        starts.append(start)
-        if number in missing:
-            best = engine(vectors, k, advance=watch.advance)
-            parts.write(number, scores=best.scores, positions=best.positions)
-    watch.end()
-
-    def ranked() -> Iterator[SearchResults]:
-        ids = queries.ids()
-        for number, start in enumerate(starts):
-            part = parts.read(number)
-            yield SearchResults(ids.text(start, start + len(part["scores"])), part["positions"], part["scores"])
-
-    return Hits(ranked(), passages.ids(), {"search": about}, parts)
+def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, log: Logbook) -> Hits:
+    """Encode texts without vectors, and search in groups of queries; hits are kept on disk until the run is written."""
+    if retriever.index is not None:
+        # What cannot be built or searched so is refused before hours are spent.
+        indexing.check(retriever.index, retriever.dimensions, looked["passages"].count)
+    sides: Mapping[Side, Store | Embedded]
+    with connected(retriever.ray) if retriever.ray is not None else nullcontext():  # for encoding and search alike
+        if isinstance(retriever, Dense):
+            sides, about = _encoded(request, retriever, looked, log)
+        else:
+            sides, about = {"queries": retriever.queries, "passages": retriever.passages}, retriever.look(log)
+        queries, passages = sides["queries"], sides["passages"]
+        count, k = passages.vectors().count, min(request.k, passages.vectors().count)
+        engine, about["search"] = _engine(request, retriever, passages, log)
+        key = key_of([passages.content(), queries.content(), k, retriever.similarity, about["search"], GROUP])
+        groups = -(-queries.vectors().count // GROUP)
+        parts = Parts(os.path.join(request.work, "search", key), groups)
+        missing = parts.missing()
+        log.begin("search", count * groups, "passages", count * (groups - len(missing)))
+        for first, vectors in queries.vectors().blocks(GROUP):
+            if first // GROUP in missing:
+                best = engine(vectors, k, advance=log.advance)
+                parts.write(first // GROUP, scores=best.scores, positions=best.positions)
+        log.end()
+    qids, firsts = queries.ids(), range(0, queries.vectors().count, GROUP)
+    ranked = (SearchResults(qids.text(first, first + GROUP), **parts.read(first // GROUP)) for first in firsts)
+    return Hits(ranked, passages.ids(), about, parts)
 
 
 def _engine(
-    request: Request, retriever: Dense | Imported, passages: Store | Embedded, watch: _Watch
+    request: Request, retriever: Dense | Imported, passages: Store | Embedded, log: Logbook
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return what finds the best passages for vectors of queries, and its record; an index is built or loaded."""
     vectors: Any = passages.vectors()
@@ -480,7 +453,7 @@ def _engine(
     record = read_json(f"{path}.json") if os.path.exists(path) else None
     if record is None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        record = {**made, "sha256": indexing.build(settings, vectors, path, watch)}
+        record = {**made, "sha256": indexing.build(settings, vectors, path, log)}
         write_json(f"{path}.json", record)
     elif record["sha256"] != digest_of_file(path):
         damage = "the index is truncated or was changed since it was built"
@@ -495,25 +468,19 @@ def _engine(
     return engine, {"kind": "index", **record, "parameters": settings.parameters}
 
 
-# Words
-
-
-def _by_words(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, watch: _Watch) -> Hits:
+def _by_words(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, log: Logbook) -> Hits:
     """Rank by words."""
     queries = list(_pairs(request.collection.queries, looked["queries"], []))
-    k = min(request.k, looked["passages"].count)
-    ids: list[bytes] = []
-    corpus = _pairs(request.collection.corpus, looked["passages"], ids)
+    count, ids = looked["passages"].count, list[bytes]()
+    corpus, k = _pairs(request.collection.corpus, looked["passages"], ids), min(request.k, count)
+    log.begin("rank", count, "passages")
     if isinstance(retriever, Bm25):
-        ranked, about = rank_bm25(corpus, queries, k, retriever, watch.advance), about_bm25(retriever)
+        ranked, about = list(rank_bm25(corpus, queries, k, retriever, log.advance)), about_bm25(retriever)
     else:
-        ranked = rank_jaccard(corpus, queries, k, watch.advance)
+        ranked = list(rank_jaccard(corpus, queries, k, log.advance))
         about = {"kind": "jaccard", "words": "between white space, as written"}
-    watch.begin("rank", looked["passages"].count, "passages")
-    # Both read the whole corpus before their first group comes out, so the ids are all there then.
-    first = list(islice(ranked, 1))
-    watch.end()
-    return Hits(chain(first, ranked), Ids.from_bytes(ids), {"search": about})
+    log.end()
+    return Hits(iter(ranked), Ids.from_bytes(ids), {"search": about})
 
 
 def _pairs(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tuple[str, str]]:
@@ -521,40 +488,3 @@ def _pairs(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tuple[str
     for chunk in as_surveyed(texts, looked):
         ids.extend(map(encode, chunk.ids))
         yield from zip(chunk.ids, chunk.texts, strict=True)
-
-
-# The record
-
-
-def _about_store(store: Store) -> dict[str, Any]:
-    return {
-        "folder": store.folder, "made": store.made, "sha256": store.content(),
-        "vectors": [store.survey.count, store.dimensions], "shards": len(store.names),
-        "shard_size": store.survey.shard_size, "by": store.makers(),
-    }  # fmt: skip
-
-
-class _Watch:
-    """A reporter that hands on, and keeps the seconds of each stage and the notes."""
-
-    def __init__(self, reporter: Reporter) -> None:
-        self._reporter = reporter
-        self._stage = ""
-        self.advance = reporter.advance
-        self.seconds: dict[str, float] = {}
-        self.notes: list[str] = []
-
-    def begin(self, stage: str, total: int | None, unit: str, done: int = 0) -> None:
-        self._stage = stage
-        self.seconds[stage] = self.seconds.get(stage, 0.0) - time.monotonic()
-        self._reporter.begin(stage, total, unit, done)
-
-    def end(self) -> None:
-        self.seconds[self._stage] += time.monotonic()
-        self._reporter.end()
-
-    def note(self, *texts: str) -> None:
-        for text in texts:
-            if text not in self.notes:
-                self.notes.append(text)
-                self._reporter.note(text)

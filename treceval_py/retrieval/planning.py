@@ -8,12 +8,15 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from itertools import cycle, islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from treceval_py.corpora.reporting import SILENT, Reporter
+from rich.filesize import decimal
+
+from treceval_py.corpora.reporting import SILENT, Reporter, duration
 from treceval_py.retrieval import indexing
 from treceval_py.retrieval.devices import default_batch_size
-from treceval_py.retrieval.engines import Reranker, encoder_maker, reranker_maker
+from treceval_py.retrieval.engines import Reranker, encoder_maker, engine_for, reranker_maker
 from treceval_py.retrieval.external import Imported
 from treceval_py.retrieval.models import Side
 from treceval_py.retrieval.pipeline import Dense, Request, Surveys, check_request, look, store_of
@@ -35,19 +38,13 @@ class Forecast(NamedTuple):
     Attributes
     ----------
     text : str
-        A line for each step, for people.
-    disk : int
-        Bytes that would be written and kept.
+        A line for each step, with the time of each stage that was measured, for people.
     notes : tuple of str
         What may go wrong, and what is not measured.
-    times : dict of str to float
-        Seconds of each stage that was measured.
     """
 
     text: str
-    disk: int
     notes: tuple[str, ...]
-    times: Mapping[str, float]
 
 
 def forecast(request: Request, reporter: Reporter = SILENT) -> Forecast:
@@ -78,21 +75,20 @@ def forecast(request: Request, reporter: Reporter = SILENT) -> Forecast:
     times = {"read texts": 2 * (time.perf_counter() - since)}  # to look at them, and for the work
     left: dict[Side, int] = {}
     steps = list(_steps(request, looked, left, reporter))
-    disk = sum(size for _, _, size in steps)
+    needed = sum(size for *_, size in steps)
     reporter.begin("measure", None, "stages")
     without = _measure(request, looked, left, times)
     reporter.advance(len(times))
     reporter.end()
-    stages = ", ".join(f"{name} {_span(seconds)}" for name, seconds in times.items())
-    total = ("to write", _size(disk), 0), ("time", f"about {_span(sum(times.values()))}: {stages}", 0)
-    width = max(len(topic) for topic, _, _ in steps)
-    text = "".join(f"{topic:<{width}}  {description}\n" for topic, description, _ in (*steps, *total))
-    notes = [f"The time is without {', '.join(without)}."] if without else []
-    folder = _existing(request.work)
+    stages = ", ".join(f"{name} {duration(seconds)}" for name, seconds in times.items())
+    steps += ("to write", decimal(needed), 0), ("time", f"about {duration(sum(times.values()))}: {stages}", 0)
+    text = "".join(f"{topic:<10}  {description}\n" for topic, description, _ in steps)
+    notes = [f"The time is without {', '.join(without)}."]
+    folder = next(folder for folder in Path(os.path.abspath(request.work)).parents if folder.is_dir())
     free = shutil.disk_usage(folder).free
-    if free < disk:
-        notes.append(f"{folder} has {_size(free)} free, which is not enough.")
-    return Forecast(text, disk, tuple(notes), times)
+    if free < needed:
+        notes.append(f"{folder} has {decimal(free)} free, which is not enough.")
+    return Forecast(text, tuple(notes))
 
 
 def _steps(
@@ -108,7 +104,7 @@ def _steps(
         yield side, f"{texts.count:,} of {texts.name}, {characters}", 0
     yield "judgments", request.collection.qrels_name or "none", 0
     if isinstance(retriever, Dense):
-        yield from ((name, step, 0) for name, step in _model_rows(retriever))
+        yield from ((topic, description, 0) for topic, description in _model_rows(retriever))
         half = retriever.settings.precision == "fp16" and "cpu" not in retriever.devices
         vector = WEIGHTS * 8 if retriever.sparse else retriever.dimensions * (2 if half else 4)
         for side, texts in looked.items():
@@ -118,15 +114,15 @@ def _steps(
             left[side] = texts.count - store.done()
             size = left[side] * (vector + len(f"{texts.count}\n"))
             shards = f"{len(store.names):,} shards of at most {texts.shard_size:,} in {store.folder}"
-            yield side, f"{shards}, {len(store.present()):,} there; {_size(size)} to encode", size
+            yield side, f"{shards}, {len(store.present()):,} there; {decimal(size)} to encode", size
     if isinstance(retriever, Imported):
         retriever.look(reporter)
         yield "vectors", f"{retriever.dimensions} dimensions, made elsewhere", 0
     if not isinstance(retriever, Dense | Imported):
-        yield "retriever", type(retriever).__name__.lower(), 0
+        yield "search", type(retriever).__name__.lower(), 0
     elif retriever.index is not None:
         needed = indexing.check(retriever.index, retriever.dimensions, passages)
-        index = "of unknown size" if needed is None else f"{_size(needed)} in memory and on disk"
+        index = "of unknown size" if needed is None else f"{decimal(needed)} in memory and on disk"
         yield "search", f"{retriever.index.factory}, {retriever.similarity}: {index}", needed or 0
     else:
         sparse = isinstance(retriever, Dense) and retriever.sparse
@@ -134,7 +130,7 @@ def _steps(
     if reranker is not None:
         yield "rerank", f"at most {queries * min(k, reranker.depth):,} pairs with {reranker.model.name}", 0
     run = queries * k * (LINE + len(f"{passages}{queries}{request.tag}"))
-    yield "run", f"{request.output}: at most {_size(run)}", run
+    yield "run", f"{request.output}: at most {decimal(run)}", run
 
 
 def _model_rows(dense: Dense) -> Iterator[tuple[str, str]]:
@@ -142,20 +138,15 @@ def _model_rows(dense: Dense) -> Iterator[tuple[str, str]]:
     model, settings = dense.model, dense.settings
     yield "model", model.name + (f" at {model.revision[:12]}" if model.revision else "")
     if not model.files:
-        yield "", f"to be downloaded from the hub: {_size(model.bytes)}"
+        yield "", f"to be downloaded from the hub: {decimal(model.bytes)}"
     size = f"weights of {dense.dimensions:,} words" if dense.sparse else f"{dense.dimensions} dimensions"
     pooling = f"{settings.pooling} pooling ({settings.sources['pooling']}), " if settings.pooling else ""
     yield "", f"{size}, {pooling}{settings.precision}, {settings.max_length} tokens at most"
     for text in ("query", "passage"):
         if instruction := getattr(settings, f"{text}_instruction"):
             yield "", f"before a {text}: {instruction!r} ({settings.sources[f'{text}_instruction']})"
-    yield "encode", "on " + (f"the Ray cluster {dense.ray}" if dense.ray is not None else ", ".join(dense.devices))
-
-
-def _existing(path: str) -> str:
-    """Return the first folder above a path that exists."""
-    folder = os.path.dirname(os.path.abspath(path))
-    return folder if os.path.isdir(folder) else _existing(folder)
+    places = ", ".join(dense.devices) if dense.ray is None else f"the Ray cluster {dense.ray}"
+    yield "encode", f"by {engine_for(model, dense.engine)} on {places}"
 
 
 # Times
@@ -163,22 +154,21 @@ def _existing(path: str) -> str:
 
 def _measure(request: Request, looked: Surveys, left: Mapping[Side, int], times: dict[str, float]) -> list[str]:
     """Add the times of loading models and of what they do; return the stages that are not measured."""
-    retriever, reranker, without = request.retriever, request.reranker, ["the search"]
+    dense, reranker, without = request.retriever, request.reranker, ["the search"]
     stages: list[tuple[str, Dense | Reranker, Maker, dict[str, tuple[Any, float]]]] = []
-    if isinstance(retriever, Dense) and any(left.values()):
-        works = {}
+    if isinstance(dense, Dense) and any(left.values()):
+        works: dict[str, tuple[Any, float]] = {}
         for side, count in left.items():
-            texts = _sample(request, looked, side, retriever)
+            texts = _sample(request, looked, side, dense)
             works[f"encode {side}"] = (texts, texts, side), count / len(texts)
-        maker = encoder_maker(retriever.model, retriever.settings, retriever.batch_size, retriever.engine)
-        stages.append(("load the model", retriever, maker, works))
+        maker = encoder_maker(dense.model, dense.settings, dense.batch_size, dense.engine)
+        stages.append(("load the model", dense, maker, works))
     if reranker is not None:
         queries, passages = (_sample(request, looked, side, reranker) for side in ("queries", "passages"))
         pairs = list(zip(cycle(queries), passages, strict=False))  # whichever
         count = looked["queries"].count * min(request.k, looked["passages"].count, reranker.depth)
-        stages.append(
-            ("load the reranker", reranker, reranker_maker(reranker), {"rerank": (pairs, count / len(pairs))})
-        )
+        works = {"rerank": (pairs, count / len(pairs))}
+        stages.append(("load the reranker", reranker, reranker_maker(reranker), works))
     for name, stage, maker, works in stages:
         if stage.ray is not None or not stage.model.files:  # a cluster, or a model that is to be downloaded
             without += works
@@ -199,24 +189,8 @@ def _sample(request: Request, looked: Surveys, side: Side, stage: Dense | Rerank
 
 def _seconds(pool: Pool, content: Any, devices: int) -> float:
     """Return the seconds of some work, done on each of all devices at once."""
-    seconds = 0.0
+    tasks = [Task(number, content, 0) for number in range(devices)]
     for _ in range(2):  # the first time is slower than those that follow
         since = time.perf_counter()
-        for _ in pool.run([Task(number, content, 0) for number in range(devices)], lambda _: None):
-            pass
-        seconds = (time.perf_counter() - since) / devices
-    return seconds
-
-
-def _span(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def _size(count: float) -> str:
-    for unit in ("bytes", "KB", "MB"):
-        if count < 1000:
-            return f"{count:,.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:,.1f} GB"
+        list(pool.run(tasks, lambda _: None))
+    return (time.perf_counter() - since) / devices

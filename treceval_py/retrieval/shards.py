@@ -15,10 +15,9 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from treceval_py.corpora.reporting import SILENT, Reporter
 from treceval_py.corpora.texts import Chunk, Listed, Survey, Texts, chunks
@@ -35,33 +34,14 @@ FORMAT = "treceval_py embeddings 4"
 MANIFEST = "manifest.jsonl"
 """Name of the manifest."""
 
-NAMES_ONLY = frozenset({"model.name", "model.revision", "model.folder"})
-"""Settings that may differ: the same files under another name give the same vectors."""
-
-
-class Shard(NamedTuple):
-    """The manifest's line about a shard.
-
-    Attributes
-    ----------
-    rows : int
-        Number of texts.
-    texts : str
-        The SHA-256 of its chunk.
-    files : dict of str to str
-        The SHA-256 of each file, by its extension: of the content that was written, not of the present content.
-    by : dict
-        Who made the vectors.
-    """
-
-    rows: int
-    texts: str
-    files: dict[str, str]
-    by: dict[str, Any]
+Shard: TypeAlias = "dict[str, Any]"
+"""The manifest's line about a shard: ``rows``, the number of texts; ``texts``, the SHA-256 of its chunk; ``files``, the
+SHA-256 of each file by its extension, of the content that was written, not of the present content; ``by``, who made the
+vectors."""
 
 
 class Manifest(NamedTuple):
-    """The content of a manifest.
+    """The content of a manifest; of one that does not exist, nothing.
 
     Attributes
     ----------
@@ -84,11 +64,10 @@ class Manifest(NamedTuple):
     bytes: int
 
 
-@dataclass
 class Store:
     """A folder of embeddings of some texts: `find` reads it, `open` prepares it for writing.
 
-    Attributes
+    Parameters
     ----------
     folder : str
         Where it is.
@@ -98,6 +77,9 @@ class Store:
         The survey of the texts.
     texts : Texts
         The texts; they are read again for the chunks that have no shard.
+
+    Attributes
+    ----------
     dimensions : int
         The length of the vectors, E.
     shards : dict of str to Shard
@@ -106,18 +88,13 @@ class Store:
         The names of the shards that are asked for, in the order of the chunks.
     """
 
-    folder: str
-    made: dict[str, Any]
-    survey: Survey
-    texts: Texts
-    shards: dict[str, Shard] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.made = json.loads(canonical(self.made))
+    def __init__(self, folder: str, made: dict[str, Any], survey: Survey, texts: Texts) -> None:
+        self.folder, self.survey, self.texts = folder, survey, texts
+        self.made: dict[str, Any] = json.loads(canonical(made))
         self.dimensions = int(self.made["dimensions"])
-        self.names = [_name(digest) for digest in self.survey.hashes]
-        self._manifest: Manifest | None = None
-        self._path = os.path.join(self.folder, MANIFEST)
+        self.names = [_name(digest) for digest in survey.hashes]
+        self.shards: dict[str, Shard] = {}
+        self._path = os.path.join(folder, MANIFEST)
         self._suffix = ".npz" if self.made.get("kind") == "sparse" else ".npy"
 
     def find(self) -> Store:
@@ -130,22 +107,17 @@ class Store:
         RunnerError
             The folder has embeddings with other settings, which the message names, or its manifest was edited.
         """
-        self._manifest = read_manifest(self.folder)
-        if self._manifest is None or not self._manifest.shards:  # nothing was made, so nothing can be lost
-            self._manifest = None
+        self._manifest = manifest = read_manifest(self.folder)
+        if not manifest.shards:  # nothing was made, so nothing can be lost
             return self
-        before, now = deciding(self._manifest.made), deciding(self.made)
+        before, now = deciding(manifest.made), deciding(self.made)
         if differing := [key for key in {**before, **now} if before.get(key) != now.get(key)]:
             differences = "; ".join(_difference(key, before.get(key), now.get(key)) for key in differing)
             mismatch = f"these embeddings were made with other settings: {differences}"
             raise RunnerError(mismatch, _again(self.folder, "Give those settings, use"), file=self._path)
         # A shard whose file was removed is encoded again: the way out of a damaged one that does not cost all of them.
-        files = set(os.listdir(self.folder))
-        self.shards = {
-            name: shard
-            for name, shard in self._manifest.shards.items()
-            if {name + suffix for suffix in shard.files} <= files
-        }
+        files, shards = set(os.listdir(self.folder)), manifest.shards.items()
+        self.shards = {name: shard for name, shard in shards if {f"{name}.ids", f"{name}{self._suffix}"} <= files}
         return self
 
     def open(self) -> Store:
@@ -162,9 +134,9 @@ class Store:
         texts = {key: getattr(self.survey, key) for key in ("name", "count", "sha256")} | {"shards": self.names}
         with folder_errors(self.folder):
             os.makedirs(self.folder, exist_ok=True)
-            if manifest is not None and os.path.getsize(self._path) > manifest.bytes:
+            if manifest.shards:
                 os.truncate(self._path, manifest.bytes)
-        if manifest is None:
+        if not manifest.shards:
             first = {"format": FORMAT, "made": self.made, "shard_size": self.survey.shard_size}
             _write(self._path, _line(first) + _line({"texts": texts}))
         elif manifest.texts != texts:
@@ -181,7 +153,7 @@ class Store:
 
     def done(self) -> int:
         """Return the number of texts with vectors."""
-        return sum(shard.rows for shard in self.present())
+        return sum(shard["rows"] for shard in self.present())
 
     def wanted(self) -> Iterator[Chunk]:
         """Return the chunks without a shard, as `as_surveyed` yields them."""
@@ -213,11 +185,9 @@ class Store:
             raise RunnerError(mismatch, f"{expected} was expected.")
         ids = "".join(f"{docid}\n" for docid in chunk.ids).encode()
         files, name = {self._suffix: packed(vectors), ".ids": ids}, _name(chunk.sha256)
-        for suffix, content in files.items():
-            _write(self._file(name, suffix), content)
-        digests = {suffix: hashlib.sha256(content).hexdigest() for suffix, content in files.items()}
-        shard = Shard(len(chunk.ids), chunk.sha256, digests, dict(by))
-        self._append({"shard": shard._asdict()})
+        digests = {suffix: _write(self._file(name, suffix), content) for suffix, content in files.items()}
+        shard = {"rows": len(chunk.ids), "texts": chunk.sha256, "files": digests, "by": dict(by)}
+        self._append({"shard": shard})
         self.shards[name] = shard
 
     def _append(self, entry: dict[str, Any]) -> None:
@@ -229,11 +199,11 @@ class Store:
 
     def content(self) -> str:
         """Return a SHA-256 of the vectors and ids: the same for the same content, whoever made it."""
-        return _seal([self.dimensions, [shard.files for shard in self.present()]])
+        return seal([self.dimensions, [shard["files"] for shard in self.present()]])
 
     def makers(self) -> list[dict[str, Any]]:
         """Return the different makers of the shards, without names of machines."""
-        ways = [{key: value for key, value in shard.by.items() if key != "host"} for shard in self.present()]
+        ways = [{key: value for key, value in shard["by"].items() if key != "host"} for shard in self.present()]
         return list({canonical(way): way for way in ways}.values())
 
     def vectors(self) -> StreamedVectors | SparseVectors:
@@ -268,15 +238,15 @@ class Store:
         """
         reporter.begin(f"check {side}", self.done(), side)
         for shard in self.present():
-            for suffix in shard.files:
-                self._checked(_name(shard.texts), suffix)
-            reporter.advance(shard.rows)
+            for suffix in shard["files"]:
+                self._checked(_name(shard["texts"]), suffix)
+            reporter.advance(shard["rows"])
         reporter.end()
 
     def _checked(self, name: str, suffix: str) -> str:
         """Return the path of a file of a shard, which is compared with the manifest."""
         path = self._file(name, suffix)
-        if digest_of_file(path) != self.shards[name].files[suffix]:
+        if digest_of_file(path) != self.shards[name]["files"][suffix]:
             damage = "the file was cut short or changed since it was written: its SHA-256 is not that of the manifest"
             raise RunnerError(damage, AGAIN, file=path)
         return path
@@ -291,28 +261,24 @@ def is_store(folder: str) -> bool:
 
 
 def finished_store(folder: str) -> Store:
-    """Open a folder of embeddings by its own manifest; the texts are not needed.
+    """Open a folder of embeddings, for which `is_store` holds, by its own manifest; the texts are not needed.
 
     Raises
     ------
     RunnerError
         The manifest was edited, or some of the texts have no embeddings yet.
     """
-    manifest = read_manifest(folder)
-    if manifest is None:
-        raise RunnerError(f"there is no {MANIFEST}", "Give a work folder's passages or queries.", file=folder)
-    names, shards = tuple(manifest.texts["shards"]), manifest.shards
-    sizes = tuple(shards[name].rows if name in shards else 0 for name in names)
-    seen = Survey(folder, manifest.texts["count"], manifest.shard_size, names, sizes, 0, 0, 0)
-    store = Store(folder, manifest.made, seen, Listed(folder, "document", [])).find()
+    made, shard_size, texts, *_ = read_manifest(folder)
+    seen = Survey(folder, texts["count"], shard_size, tuple(texts["shards"]), (), 0, 0, 0)
+    store = Store(folder, made, seen, Listed(folder, "document", [])).find()
     if store.missing():
         unfinished = f"only {store.done():,} of {seen.count:,} texts have their embeddings here"
         raise RunnerError(unfinished, "Repeat the command that makes them.", file=folder)
     return store
 
 
-def read_manifest(folder: str) -> Manifest | None:
-    """Return the manifest of a folder; None if there is none.
+def read_manifest(folder: str) -> Manifest:
+    """Return the manifest of a folder.
 
     Raises
     ------
@@ -321,28 +287,25 @@ def read_manifest(folder: str) -> Manifest | None:
     """
     path = os.path.join(folder, MANIFEST)
     if not os.path.exists(path):
-        return None
+        return Manifest({}, 0, {}, {}, 0)
     with open(path, "rb") as stream:
         *lines, _ = stream.read().split(b"\n")  # the rest is an interrupted write
-    content: dict[str, Any] = {}
-    shards: list[dict[str, Any]] = []
+    content, shards = dict[str, Any](), dict[str, Shard]()
     for number, line in enumerate(lines, 1):
         try:
             entry = json.loads(line)
-            if entry.pop("sha256") != _seal(entry):
+            if entry.pop("sha256") != seal(entry):
                 raise ValueError
         except (AttributeError, KeyError, TypeError, ValueError):
             edited = "the line was edited: its SHA-256 is not that of its content"
             raise RunnerError(edited, _again(folder), file=path, line=number) from None
         if "shard" in entry:
-            shards.append(entry["shard"])
-        else:
-            content |= entry
+            shards[_name(entry["shard"]["texts"])] = entry["shard"]
+        content |= entry
     if content.get("format") != FORMAT:
         raise RunnerError(f"this is not a manifest of '{FORMAT}'", _again(folder), file=path)
-    by_name = {_name(shard["texts"]): Shard(**shard) for shard in shards}
     length = sum(map(len, lines)) + len(lines)
-    return Manifest(content["made"], content["shard_size"], content["texts"], by_name, length)
+    return Manifest(content["made"], content["shard_size"], content["texts"], shards, length)
 
 
 def as_surveyed(texts: Texts, survey: Survey) -> Iterator[Chunk]:
@@ -368,9 +331,15 @@ def canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
-def deciding(made: dict[str, Any]) -> dict[str, object]:
-    """Return the settings that decide vectors, flattened, without names that may differ."""
-    return {key: value for key, value in _flat(made).items() if key not in NAMES_ONLY}
+def seal(content: object) -> str:
+    """Return the SHA-256 of a value in plain JSON."""
+    return hashlib.sha256(canonical(content)).hexdigest()
+
+
+def deciding(made: Mapping[str, Any]) -> dict[str, object]:
+    """Return the settings that decide vectors: of the model its files, as they may have another name elsewhere."""
+    files = {f"model.files.{name}": digest for name, digest in made.get("model", {}).get("files", {}).items()}
+    return files | {key: value for key, value in made.items() if key != "model"}
 
 
 def _name(digest: str) -> str:
@@ -378,30 +347,21 @@ def _name(digest: str) -> str:
     return digest[:16]
 
 
-def _write(path: str, content: bytes) -> None:
+def _write(path: str, content: bytes) -> str:
+    """Write a file whole; return the SHA-256 of its content."""
     with written_whole(path) as stream:
         stream.write(content)
+    return hashlib.sha256(content).hexdigest()
 
 
 def _line(entry: dict[str, Any]) -> bytes:
     """Return a line of the manifest, with the hash of its content."""
-    return canonical({**entry, "sha256": _seal(entry)}) + b"\n"
-
-
-def _seal(content: object) -> str:
-    return hashlib.sha256(canonical(content)).hexdigest()
+    return canonical({**entry, "sha256": seal(entry)}) + b"\n"
 
 
 def _again(folder: str, first: str = "Use") -> str:
     """Return what to do about embeddings that do not fit."""
     return f"{first} another --work folder, or remove {folder} to encode again."
-
-
-def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, object]:
-    flat: dict[str, object] = {}
-    for key, part in value.items():
-        flat |= _flat(part, f"{prefix}{key}.") if isinstance(part, dict) else {prefix + key: part}
-    return flat
 
 
 def _difference(key: str, *values: object) -> str:
