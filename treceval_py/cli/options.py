@@ -363,7 +363,7 @@ model_options = stacked(
         choice(
             "--precision",
             ["auto", "fp32", "bf16", "fp16"],
-            "fp32, bf16, fp16, or auto: the fastest [fp32].",
+            "fp32, bf16, fp16, or auto: bf16 or fp16 on GPUs [fp32].",
             metavar="NAME",
             default="fp32",
         ),
