@@ -76,7 +76,7 @@ class Reranker(NamedTuple):
     ray : str, optional
         The address of a Ray cluster to score on.
     engine : str, optional
-        ``flagembedding`` or ``sentence-transformers``; by default what suits the model, see ``engines.engine_for``.
+        ``flagembedding`` or ``sentence-transformers``; by default what suits the model, see ``engines.check_engine``.
     """
 
     model: Model

@@ -16,7 +16,7 @@ from rich.filesize import decimal
 from treceval_py.corpora.reporting import SILENT, Reporter, duration
 from treceval_py.retrieval import indexing
 from treceval_py.retrieval.devices import default_batch_size
-from treceval_py.retrieval.engines import Reranker, encoder_maker, engine_for, reranker_maker
+from treceval_py.retrieval.engines import Reranker, check_engine, encoder_maker, reranker_maker
 from treceval_py.retrieval.external import Imported
 from treceval_py.retrieval.models import Side
 from treceval_py.retrieval.pipeline import Dense, Request, Surveys, check_request, look, store_of
@@ -146,7 +146,7 @@ def _model_rows(dense: Dense) -> Iterator[tuple[str, str]]:
         if instruction := getattr(settings, f"{text}_instruction"):
             yield "", f"before a {text}: {instruction!r} ({settings.sources[f'{text}_instruction']})"
     places = ", ".join(dense.devices) if dense.ray is None else f"the Ray cluster {dense.ray}"
-    yield "encode", f"by {engine_for(model, dense.engine)} on {places}"
+    yield "encode", f"by {check_engine(model, dense.engine)} on {places}"
 
 
 # Times
