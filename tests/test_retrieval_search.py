@@ -429,7 +429,7 @@ class Workers:
     dies: tuple[int, ...] = ()
     """Blocks whose worker dies at them, once; what it has returned is kept, and it starts again with nothing."""
 
-    def __init__(self, maker: Callable[[str], Any]) -> None:
+    def __init__(self, maker: Callable[[str], Any], transport: Any) -> None:
         self.maker = maker
         self.widths: list[int] = []
 
@@ -458,7 +458,7 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> type[Workers]:
     class Own(Workers):
         pass
 
-    monkeypatch.setattr(exact, "Actors", lambda maker, gpus: maker)
+    monkeypatch.setattr(exact, "Actors", lambda gpus: None)
     monkeypatch.setattr(exact, "Places", Own)
     return Own
 
@@ -500,7 +500,7 @@ def test_less_and_less_is_returned_and_no_block_may_be_left_out(
     pool: type[Workers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Workers] = []
-    monkeypatch.setattr(exact, "Places", lambda maker: made.append(pool(maker)) or made[-1])
+    monkeypatch.setattr(exact, "Places", lambda *given: made.append(pool(*given)) or made[-1])
     vectors, queries = ArrayVectors(real_numbers(5000, 8)), real_numbers(3, 8, seed=1)
     with blocks_of(monkeypatch, 500):
         exact.search_with_ray(vectors, queries, 100, "l2")

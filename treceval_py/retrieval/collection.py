@@ -210,7 +210,8 @@ def _parts_of_folder(folder: str, given: Parts, split: str) -> Parts:
         )
         raise InputError(no_layout, "Name the corpus and the queries each.", file=folder)
     corpus = given.corpus or named.only(folder, corpora, "the corpus")
-    topics = given.queries or _of_split(folder, queries, split, "queries")
+    # Those of no split are not preferred to the others where none is asked for.
+    topics = given.queries or _of_split(folder, queries if split else dict.fromkeys(queries, ""), split, "queries")
     own = split or queries.get(os.path.basename(topics), "") or layout.split
     judged = given.qrels or _of_split(folder, qrels, own, "judgments", needed=bool(layout.split and qrels))
     chosen = bool(split) and split in (*queries.values(), *qrels.values())
