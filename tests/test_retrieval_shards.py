@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.corpora.texts import Chunk, Listed, Survey, chunks, survey
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval.shards import Store, finished_store, locked
+from treceval_py.retrieval.shards import Store, locked
 
 CHANGED = "the file was cut short or changed since it was written: its SHA-256 is not that of the manifest"
 MADE: dict[str, Any] = {
@@ -267,16 +267,6 @@ def test_a_manifest_that_was_edited_or_is_none_is_refused(tmp_path: Path, snapsh
         manifest.write_text(content, "utf-8")
         messages.append(refusal(tmp_path / "w", {**MADE, "pooling": "cls"}))
     assert [message.replace(str(tmp_path), "…") for message in messages] == snapshot
-
-
-def test_a_finished_folder_is_read_without_its_texts(tmp_path: Path) -> None:
-    filled(tmp_path / "w")
-    shorter, _ = encoded(tmp_path / "w", PAIRS[:5])
-    store = finished_store(str(tmp_path / "w"))
-    assert (list(store.ids()), store.content()) == (["d0", "d1", "d2", "d3", "d4"], shorter.content())
-    (tmp_path / "w" / f"{name_of(0)}.npy").unlink()
-    with pytest.raises(RunnerError, match="only 3 of 5 texts have their embeddings here"):
-        finished_store(str(tmp_path / "w"))
 
 
 def test_looking_writes_nothing(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from treceval_py.corpora.reporting import SILENT, Reporter
-from treceval_py.corpora.texts import Chunk, Listed, Survey, Texts, chunks
+from treceval_py.corpora.texts import Chunk, Survey, Texts, chunks
 from treceval_py.data.ids import Ids
 from treceval_py.errors import RunnerError
 from treceval_py.io import target
@@ -283,32 +283,6 @@ class Store:
 
     def _file(self, name: str, suffix: str) -> str:
         return os.path.join(self.folder, name + suffix)
-
-
-def is_store(folder: str) -> bool:
-    """Return whether a folder has embeddings of a `Store`."""
-    return os.path.isfile(os.path.join(folder, MANIFEST))
-
-
-def finished_store(folder: str) -> Store:
-    """Open a folder of embeddings by its own manifest; the texts are not needed.
-
-    Raises
-    ------
-    RunnerError
-        The manifest was edited, or some of the texts have no embeddings yet.
-    """
-    manifest = read_manifest(folder)
-    if manifest is None:
-        raise RunnerError(f"there is no {MANIFEST}", "Give a work folder's passages or queries.", file=folder)
-    names, shards = tuple(manifest.texts["shards"]), manifest.shards
-    sizes = tuple(shards[name].rows if name in shards else 0 for name in names)
-    seen = Survey(folder, manifest.texts["count"], manifest.shard_size, names, sizes, 0, 0, 0)
-    store = Store(folder, manifest.made, seen, Listed(folder, "document", [])).find()
-    if store.missing():
-        unfinished = f"only {store.done():,} of {seen.count:,} texts have their embeddings here"
-        raise RunnerError(unfinished, "Repeat the command that makes them.", file=folder)
-    return store
 
 
 def read_manifest(folder: str) -> Manifest | None:
