@@ -16,8 +16,10 @@ import pytest
 from refused import message
 from workers import ELSEWHERE, Doubles, Slow, dies, refuses
 
+from treceval_py.corpora.reporting import Silent
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval.pool import Here, Places, Processes, Task, open_pool
+from treceval_py.retrieval import pool as pools
+from treceval_py.retrieval.pool import Here, Places, Processes, Task, loaded, open_pool
 
 KILLED = (
     "the process that works on elsewhere was killed, or ended. What is finished is kept: repeat the command to resume. "
@@ -56,10 +58,36 @@ def test_every_task_comes_back_with_its_result_and_progress_is_told_in_full(devi
     assert pool.notes == Doubles.notes
     pool.close()
     assert multiprocessing.active_children() == []
-    if len(devices) > 1:
-        assert refusal(list, pool.run(tasks(1), none)) == "the pool is closed. Make another."
-    else:
+    if len(devices) == 1:
         assert [done.task.number for done in pool.run(tasks(6), none)] == list(range(6))
+
+
+class Stages(Silent):
+    def __init__(self):
+        self.calls = []
+
+    def begin(self, stage, total, unit, done=0):
+        self.calls.append((stage, total, unit))
+
+    def advance(self, count):
+        self.calls.append(count)
+
+    def end(self):
+        self.calls.append("end")
+
+
+@pytest.mark.parametrize(
+    ("devices", "ray", "unit"),
+    [([ELSEWHERE], None, "device"), ([ELSEWHERE, ELSEWHERE], None, "devices"), ([], "auto", "cluster")],
+)
+def test_a_stage_is_reported_while_workers_are_made_which_end_with_the_block(devices, ray, unit, monkeypatch):
+    if ray is not None:
+        monkeypatch.setattr(pools, "Actors", lambda address: Processes([ELSEWHERE]))
+    reporter = Stages()
+    with loaded(Doubles, devices, ray, "load the model", reporter) as pool:
+        assert reporter.calls == [("load the model", None, unit), len(devices) or 1, "end"]
+        assert [done.result for done in pool.run(tasks(1), none)] == [[0, 0, 0]]
+    assert multiprocessing.active_children() == []
 
 
 def test_a_process_that_is_killed_is_one_error_at_once():
@@ -72,7 +100,7 @@ def test_a_process_that_is_killed_is_one_error_at_once():
 
     found = process_of(Slow(0, 0.05)).run(watched(), none)
     next(found)
-    assert taken == [0, 1, 2]  # one is done, one is at work, one waits: no more are in memory
+    assert taken == [0, 1]  # one is done, and one at work; what comes next is read when this is asked for more
     os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
     assert refusal(list, found) == KILLED
     assert multiprocessing.active_children() == []

@@ -227,16 +227,17 @@ def test_what_kills_four_processes_is_given_up(cluster, pool_of, tmp_path):
         list(pool_of(Dies(str(tmp_path / "log"), 4, at_work=True)).run(tasks_of(1), none))
     assert str(caught.value) == (
         f"4 processes died at the same task, the last one on {platform.node()}. "
-        "It may need more memory: give a smaller --batch-size."
+        "They may need more memory: give a smaller --batch-size."
     )
     assert (tmp_path / "log").read_text().count("made") == 4
 
 
-def test_where_four_processes_die_as_they_start_no_more_are_started(cluster, pool_of, tmp_path):
+def test_where_four_processes_die_as_they_start_the_run_ends(cluster, pool_of, tmp_path):
     with pytest.raises(RunnerError) as caught:
         pool_of(Dies(str(tmp_path / "log"), 100))
     assert str(caught.value) == (
-        f"on {platform.node()}, 4 processes died while they started. The model may need more memory than there is."
+        f"4 processes died while they started, the last one on {platform.node()}. "
+        "They may need more memory: give a smaller --batch-size."
     )
     assert (tmp_path / "log").read_text().count("made") == 4
 
@@ -257,8 +258,6 @@ def test_who_stops_early_leaves_a_cluster_that_can_be_used(second, pool_of, tmp_
     first = pool.run(tasks_of(50), none)
     next(first)
     first.close()
-    with pytest.raises(RunnerError, match=r"^the pool is closed\. Make another\.$"):
-        list(pool.run(tasks_of(1), none))
     assert len(list(pool_of(Lengths(str(tmp_path / "log"))).run(tasks_of(3), none))) == 3
 
 
@@ -503,5 +502,5 @@ def test_without_the_package_the_message_says_what_to_install(monkeypatch):
         enter("local")
     assert (
         str(caught.value)
-        == "a cluster needs the package ray, which is not installed. pip install '.[ray]', in your clone of treceval_py"
+        == "this needs the package ray, which is not installed. pip install '.[ray]', in your clone of treceval_py"
     )
