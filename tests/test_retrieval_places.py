@@ -20,7 +20,7 @@ from refused import message
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval import pool as pools
 from treceval_py.retrieval.pool import START, TAKES, Places, Slot, Task, _Far
-from treceval_py.retrieval.vectors import ArrayVectors
+from treceval_py.retrieval.vectors import StreamedVectors
 
 NODES = tuple(Slot(name, name, name) for name in "AB")
 SIZE = 4
@@ -325,6 +325,11 @@ def test_a_cluster_gets_time_to_have_a_node(monkeypatch: pytest.MonkeyPatch) -> 
 # Search
 
 
+def in_memory(array: Any) -> StreamedVectors:
+    """Return the vectors of an array."""
+    return StreamedVectors(*array.shape, lambda: iter([array]))
+
+
 @pytest.fixture
 def searched(monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterable[Kill]], tuple[bytes, bytes]]:
     """Search 5 blocks of 4 vectors, many of them equally good, with a schedule of kills."""
@@ -333,7 +338,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterable[Kill]], tupl
 
     monkeypatch.setattr(exact, "block_rows", lambda dimensions: 4)
     numbers = np.random.default_rng(1)
-    vectors = ArrayVectors(numbers.integers(-1, 2, (19, 3)).astype(np.float32))
+    vectors = in_memory(numbers.integers(-1, 2, (19, 3)).astype(np.float32))
     queries = numbers.integers(-1, 2, (6, 3)).astype(np.float32)
 
     def search(kills: Iterable[Kill] | None) -> tuple[bytes, bytes]:

@@ -28,9 +28,10 @@ pytest.importorskip("faiss", reason="the extra `retrieve` is not installed")
 
 from treceval_py.corpora.reporting import Silent
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval import exact, vectors
+from treceval_py.retrieval import exact
 from treceval_py.retrieval.exact import search_with_ray
 from treceval_py.retrieval.pool import Actors, Places, Task, connected
+from treceval_py.retrieval.vectors import StreamedVectors
 
 pytestmark = pytest.mark.slow
 
@@ -376,6 +377,11 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(exact, "block_rows", lambda dimensions: 1024)
 
 
+def in_memory(array: np.ndarray) -> StreamedVectors:
+    """Return the vectors of an array."""
+    return StreamedVectors(*array.shape, lambda: iter([array]))
+
+
 def whole_numbers(rows: int, seed: int) -> np.ndarray:
     """Products of small whole numbers are exact in float32, and many are equal."""
     return np.random.default_rng(seed).integers(-3, 4, (rows, 8)).astype(np.float32)
@@ -383,7 +389,7 @@ def whole_numbers(rows: int, seed: int) -> np.ndarray:
 
 def test_search_finds_what_numpy_finds_with_ties_by_position_and_nothing_beyond(second, small_blocks):
     documents, queries = whole_numbers(5000, 0), whole_numbers(30, 1)
-    found = search_with_ray(vectors.ArrayVectors(documents), queries, 5001, "inner-product")
+    found = search_with_ray(in_memory(documents), queries, 5001, "inner-product")
     products = queries.astype(int) @ documents.astype(int).T
     order = np.argsort(-products, axis=1, kind="stable")
     assert found.positions.tolist() == [[*row, -1] for row in order.tolist()]
@@ -403,8 +409,8 @@ def test_search_is_that_of_this_process_to_the_bit_and_goes_on_when_a_node_is_re
         if len(done) == 3:
             cluster.remove_node(second)
 
-    there = search_with_ray(vectors.ArrayVectors(documents), queries, 100, "l2", advance)
-    here = exact.search(vectors.ArrayVectors(documents), queries, 100, "l2")
+    there = search_with_ray(in_memory(documents), queries, 100, "l2", advance)
+    here = exact.search(in_memory(documents), queries, 100, "l2")
     assert there.scores.tobytes() == here.scores.tobytes()
     assert there.positions.tobytes() == here.positions.tobytes()
     assert (there.scores.dtype, there.positions.dtype) == (here.scores.dtype, here.positions.dtype)
@@ -416,14 +422,14 @@ def test_a_vector_that_is_no_number_is_named_by_its_position_among_all(cluster, 
     documents = whole_numbers(3000, 4)
     documents[2500, 3] = np.nan
     with pytest.raises(RunnerError) as caught:
-        search_with_ray(vectors.ArrayVectors(documents), whole_numbers(2, 5), 3, "l2")
+        search_with_ray(in_memory(documents), whole_numbers(2, 5), 3, "l2")
     assert str(caught.value).startswith("the vector at position 2500 (from 0) ")
 
 
 def test_the_death_of_all_nodes_ends_a_search(cluster, small_blocks):
     """The last of the tests with the cluster, which has no node for work then."""
     (only,) = cluster.worker_nodes
-    rows = vectors.ArrayVectors(np.ones((20_000, 8), dtype=np.float32))
+    rows = in_memory(np.ones((20_000, 8), dtype=np.float32))
     with pytest.raises(RunnerError) as caught:
         search_with_ray(
             rows,

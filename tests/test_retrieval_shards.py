@@ -409,10 +409,9 @@ def test_sparse_vectors_are_stored_by_their_weights(tmp_path: Path) -> None:
         store.add(chunk, weights_of(chunk), {})
     found = opened(tmp_path / "w", made=made).vectors()
     assert found.count == 7
-    for rows in (1, 2, 3, 4, 7, 100):
-        blocks = [(first, block.toarray().tolist()) for first, block in found.blocks(rows)]
-        expected = [[number, 1, 2, 3] for number in range(7)]
-        assert blocks == [(first, expected[first : first + rows]) for first in range(0, 7, rows)]
+    for rows in (1, 2, 3, 100):
+        blocks = [block.toarray() for _, block in found.blocks(rows)]
+        assert np.concatenate(blocks).tolist() == [[number, 1, 2, 3] for number in range(7)]
     name = name_of(1)
     kept = scipy.load_npz(tmp_path / "w" / f"{name}.npz")
     assert (kept.dtype, kept.shape, kept.indices.tolist()) == (np.float32, (3, 4), [0, 1, 2, 3] * 3)

@@ -16,7 +16,7 @@ upper half of a key is the score, the lower half the position, which is less tha
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, FloatArray32, IntArray
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval.hub import INSTALL
+from treceval_py.retrieval.hub import check_packages
 from treceval_py.retrieval.pool import Actors, Advance, Places, Task
 from treceval_py.retrieval.vectors import SparseVectors, StreamedVectors, block_rows
 
@@ -107,11 +107,7 @@ def search(
         The similarity is unknown, or a vector or query holds a value that is not finite, or is longer than 1e18. Or
         faiss is not installed.
     """
-    best = Best(queries, k, similarity)
-    for first, block in vectors.blocks(block_rows(vectors.dimensions)):
-        best.add(first, block)
-        advance(len(block))
-    return hits_of(best.keys)
+    return _searched(Best(queries, k, similarity), vectors.blocks(block_rows(vectors.dimensions)), advance)
 
 
 def search_with_ray(
@@ -197,9 +193,12 @@ def search_sparse(vectors: SparseVectors, queries: Any, k: int, advance: Advance
     Found
         Hits have scores above 0; of equal scores, those with the lowest positions.
     """
-    best = SparseBest(queries, k)
-    for first, block in vectors.blocks():
-        best.add(first, block.T.tocsr())
+    return _searched(SparseBest(queries, k), vectors.blocks(), advance)
+
+
+def _searched(best: Best | SparseBest, blocks: Iterable[tuple[int, Any]], advance: Advance) -> Found:
+    for first, block in blocks:
+        best.add(first, block)
         advance(block.shape[0])
     return hits_of(best.keys)
 
@@ -237,10 +236,9 @@ def load_faiss() -> Any:
     RunnerError
         It is not installed.
     """
-    try:
-        import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError:
-        raise RunnerError("searching needs the package faiss, which is not installed", INSTALL) from None
+    check_packages("faiss")
+    import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
     return faiss
 
 
@@ -443,7 +441,7 @@ class SparseBest:
         self.keys = np.full((queries.shape[0], k), NOTHING)
 
     def add(
-        self, first: int, columns: Any, score: Callable[[AnyArray, IntArray, IntArray], AnyArray] | None = None
+        self, first: int, table: Any, score: Callable[[AnyArray, IntArray, IntArray], AnyArray] | None = None
     ) -> None:
         """Add the next passages, in the order of their positions.
 
@@ -451,12 +449,13 @@ class SparseBest:
         ----------
         first : int
             The position of the first of them.
-        columns : (V, n) sparse matrix
-            The weights of their words by word, as CSR; the table of the passages, transposed.
+        table : (n, V) sparse matrix
+            The weights of their words, as CSR.
         score : callable, optional
             Turns products into float32 scores; called with the products, their queries (from 0) and passages (from 0
             in this block).
         """
+        columns = table.T.tocsr()
         for start in range(0, len(self.keys), SPARSE_BATCH):
             products = self._queries[start : start + SPARSE_BATCH] @ columns
             rows = start + np.repeat(np.arange(products.shape[0]), np.diff(products.indptr))
