@@ -82,12 +82,11 @@ class StreamedVectors:
         buffer = np.empty((min(rows, self.count), self.dimensions), dtype=np.float32)
         first = filled = 0
         for portion in self.portions():
-            taken = 0
-            while taken < len(portion):
-                part = portion[taken : taken + len(buffer) - filled]
+            rest = portion
+            while len(rest):
+                part, rest = np.split(rest, [len(buffer) - filled])
                 with np.errstate(over="ignore"):  # it becomes infinite, which is refused
                     buffer[filled : filled + len(part)] = part
-                taken += len(part)
                 filled += len(part)
                 if filled == len(buffer):
                     yield first, buffer
