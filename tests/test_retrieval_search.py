@@ -874,26 +874,6 @@ def test_parameters_change_nothing_of_what_is_built(tmp_path: Path, ivf: str) ->
     assert Path(built(tmp_path, "IVF4,Flat:nprobe=3")).read_bytes() == Path(ivf).read_bytes()
 
 
-def test_an_index_is_copied_to_gpus_once(ivf: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    copies: list[int] = []
-    gpu = Gpu(monkeypatch)
-    monkeypatch.setattr(
-        faiss, "index_cpu_to_all_gpus", lambda index: copies.append(index.ntotal) or index, raising=False
-    )
-    index, queries = opened(ivf, "IVF4,Flat:nprobe=4"), real_numbers(3, 16)
-    assert equal(index.search(queries, 5), index.search(queries, 5))
-    assert (copies, gpu.calls) == ([1000], ["empty cache"])
-
-
-def test_an_index_that_gpus_cannot_hold_is_searched_here(ivf: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(index: Any) -> None:
-        raise RuntimeError("not implemented on GPU")
-
-    Gpu(monkeypatch)
-    monkeypatch.setattr(faiss, "index_cpu_to_all_gpus", refuse, raising=False)
-    assert (opened(ivf, "IVF4,Flat").search(clusters()[:3], 1).positions >= 0).all()
-
-
 def test_an_index_refuses_what_exact_search_refuses(tmp_path: Path, flat: str) -> None:
     queries, vectors = np.array([[0] * 16, [np.nan] * 16], dtype=np.float32), clusters()
     told = (

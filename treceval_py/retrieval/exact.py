@@ -254,15 +254,6 @@ def fast_batches() -> Iterator[None]:
         settings.distance_compute_blas_threshold = before
 
 
-def has_gpus(faiss: Any) -> bool:
-    """Return whether faiss has GPUs; they get back the memory that torch keeps of a model that encoded before."""
-    if faiss.get_num_gpus() < 1 or not hasattr(faiss, "StandardGpuResources"):
-        return False
-    if torch := sys.modules.get("torch"):
-        torch.cuda.empty_cache()
-    return True
-
-
 def metric_of(similarity: str) -> int:
     """Return the number of a similarity in Faiss; for the cosine, vectors are normalised before.
 
@@ -347,7 +338,9 @@ class Best:
         self.keys = np.full((len(queries), k), NOTHING)
         self._seen = 0
         self._gpu: Any = None
-        if has_gpus(self._faiss):
+        if hasattr(self._faiss, "StandardGpuResources") and self._faiss.get_num_gpus():
+            if torch := sys.modules.get("torch"):  # which keeps the memory of a model that encoded before
+                torch.cuda.empty_cache()
             # It keeps the resources, which reserve memory when they are made.
             resources = self._faiss.StandardGpuResources()
             self._gpu = self._faiss.GpuIndexFlat(resources, self._queries.shape[1], self._metric)
