@@ -75,7 +75,18 @@ class Embedded(PlacedTexts):
         return str(self.look()["sha256"])
 
     def look(self, reporter: Reporter = SILENT) -> dict[str, Any]:
-        """Read all vectors, once; return their record with the least and the greatest length."""
+        """Read all vectors, once, and describe them.
+
+        Parameters
+        ----------
+        reporter : Reporter
+            Receives progress.
+
+        Returns
+        -------
+        dict
+            Plain JSON: file, number and length of the vectors, the SHA-256, and their least and greatest norm.
+        """
         if not self._about:
             side, (count, dimensions) = SIDES[self.kind], (self._vectors.count, self._vectors.dimensions)
             reporter.begin(f"check {side}", count, side)
@@ -210,7 +221,7 @@ def _docids(column: Any) -> list[bytes]:
 
 def _column(path: str, names: Sequence[str], convert: Callable[[Any], Any]) -> Iterator[Any]:
     """Yield a converted column of a Parquet file, some rows at a time: the first of these names that there is."""
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
     from pyarrow import parquet
 
     try:
