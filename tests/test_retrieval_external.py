@@ -99,6 +99,16 @@ def test_vectors_of_every_form_are_ranked(tmp_path: Path, write: Any) -> None:
     assert record["run"]["tag"] == passages.name
 
 
+@pytest.mark.parametrize("write", [as_several, as_parquet])
+def test_paths_may_be_relative(tmp_path: Path, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "p", IDS, VECTORS)
+    as_npy(tmp_path / "q", ["q1", "q2"], ASKED)
+    monkeypatch.chdir(tmp_path)
+    passages = "p" if write is as_several else "p/v.parquet"
+    assert list(read_vectors(passages).ids()) == IDS
+    assert list(read_vectors("q/v.npy", "query").ids()) == ["q1", "q2"]
+
+
 def test_ids_may_be_bytes_and_an_index_may_be_made(tmp_path: Path) -> None:
     passages = as_parquet(tmp_path / "p", [each.encode() for each in IDS], VECTORS)  # type: ignore[misc]
     retrieve(tmp_path, passages, "--index", "Flat")

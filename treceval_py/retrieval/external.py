@@ -166,11 +166,11 @@ def read_vectors(path: str, kind: Kind = "document") -> Embedded:
         Or it is a work folder, in which there
         may be vectors of other texts, too.
     """
-    names = sorted(os.listdir(path)) if os.path.isdir(path) else [path]
-    if MANIFEST in names:
+    paths = [os.path.join(path, name) for name in sorted(os.listdir(path))] if os.path.isdir(path) else [path]
+    if os.path.join(path, MANIFEST) in paths:
         unsure = "these embeddings of a work folder may be of other texts, too"
         raise RunnerError(unsure, "Search them with --work and the --model that made them.", file=path)
-    files = [os.path.join(path, name) for name in names if name.endswith((".npy", ".parquet"))]
+    files = [file for file in paths if file.endswith((".npy", ".parquet"))]
     if not files:
         raise RunnerError("there are no vectors", "Give .npy with .ids, or Parquet.", file=path)
     ids, vectors = zip(*map(_of_file, files), strict=True)
