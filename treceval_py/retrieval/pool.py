@@ -246,7 +246,7 @@ class Places:
         tasks : iterable of Task
             The tasks; read as they are needed, perhaps in another thread.
         advance : callable
-            Called with the number of units that were done since the last call.
+            Called with the number of units that were done since the last call: elsewhere, those of a whole task.
 
         Yields
         ------
@@ -256,10 +256,10 @@ class Places:
         Raises
         ------
         RunnerError
-            A device fails, its process is killed, or no worker is left.
+            A worker fails, several are killed at the same task, or no node is left.
         """
         self._source, self._read, self._advance = iter(tasks), False, advance
-        self._counted, self._deaths = Counter[int](), Counter[Any]()
+        self._deaths = Counter[Any]()
         try:
             # Once all is done, it does not matter who is alive.
             while self._unfinished() and self._feed():
@@ -317,17 +317,14 @@ class Places:
             raise value
         if value is None:
             self._lose(slot)
-        elif isinstance(value, int):
-            self._counted[number] += value
-            self._advance(value)
-        else:
-            task, (result, by, notes) = self._tasks[slot].pop(number), value
-            self.notes = tuple(dict.fromkeys((*self.notes, *notes)))
-            if number != START:
-                self._advance(task.size - self._counted[number])
-                return Done(task, result, by)
+            return None
+        task, (result, by, notes) = self._tasks[slot].pop(number), value
+        self.notes = tuple(dict.fromkeys((*self.notes, *notes)))
+        if number == START:
             del self._deaths[slot]
-        return None
+            return None
+        self._advance(task.size)
+        return Done(task, result, by)
 
     def _lose(self, slot: Slot) -> None:
         """Let others do the tasks of a process; give up what has cost several."""
@@ -350,15 +347,15 @@ Pool: TypeAlias = Here | Places
 class _Far:
     """A worker in another process: one thread prepares tasks, another does them.
 
-    A reply is the number of a task with what is newly done of it, with ``(result, by, notes)``, or with an error.
+    The answer to a task is its number with ``(result, by, notes)``, or with an error.
     """
 
-    def __init__(self, reply: Callable[[tuple[int, Any]], Any] = lambda message: message) -> None:
+    def __init__(self, reply: Callable[[tuple[int, Any]], Any] = lambda answer: answer) -> None:
         self._reply = reply
         self._ahead, self._at_work = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
 
     def do(self, number: int, content: Any) -> Any:
-        """Do a task, of which the first makes the worker; return the last reply."""
+        """Do a task, of which the first makes the worker; return the answer."""
         return self.take(number, content).result()
 
     def take(self, number: int, content: Any) -> Future[Any]:
@@ -372,7 +369,7 @@ class _Far:
             if ahead is None:
                 self._worker: Any = content()
             else:
-                result = self._worker.work(ahead.result(), lambda count: self._reply((number, count)))
+                result = self._worker.work(ahead.result(), lambda _: None)
             return self._reply((number, (result, self._worker.by, self._worker.notes)))
         except (TrecevalError, MemoryError) as error:
             return self._reply((number, error))
@@ -384,7 +381,7 @@ class _Far:
 
 
 class Processes:
-    """A process for each of several devices: a transport. If one dies, this is an error.
+    """A process for each of several devices: a transport.
 
     Each process is started afresh and has a pipe of its own: whatever kills one is seen at once as the end of its pipe,
     and whatever kills this process is seen by the others in the same way, so that they end with it.
@@ -421,16 +418,13 @@ class Processes:
             self._processes[slot][1].send((number, content))
 
     def events(self) -> Iterable[tuple[Slot, int, Any]]:
-        """Wait for replies, and yield them with their slots."""
+        """Wait for answers, and yield them with their slots; with None in place of one, a process is dead."""
         slots = {connection: slot for slot, (_, connection) in self._processes.items()}
         for connection in slots.keys() & wait(list(slots)):
-            slot = slots[connection]
             try:
-                yield slot, *connection.recv()
+                yield slots[connection], *connection.recv()
             except (EOFError, OSError):
-                failure = f"the process that works on {slot.name} was killed, or ended"
-                todo = f"{RESUME} If memory ran out, give a smaller --batch-size."
-                raise RunnerError(failure, todo) from None
+                yield slots[connection], START, None
 
     def end(self, slot: Slot) -> None:
         """End the process of a slot, which may be dead, whatever it is doing; no more is heard of it."""
@@ -553,11 +547,11 @@ class Actors:
         self._handles[slot] = self._ray.remote(scheduling_strategy=bound, **options)(_Far).remote()
 
     def give(self, slot: Slot, number: int, content: Any) -> None:
-        """Send an actor a task; how far it is with it is not known until it is done."""
+        """Send an actor a task."""
         self._coming[self._handles[slot].do.remote(number, content)] = slot
 
     def events(self) -> Iterable[tuple[Slot, int, Any]]:
-        """Wait a while for replies, and yield them with their slots; with None in place of one, an actor is lost."""
+        """Wait a while for answers, and yield them with their slots; with None in place of one, an actor is lost."""
         if not self._coming:
             time.sleep(GLANCE)
         for reference in self._ray.wait(list(self._coming), timeout=GLANCE)[0]:
