@@ -27,7 +27,7 @@ import numpy as np
 from taking_turns import DisagreementError, Table, Turn, table
 
 from treceval_py._types import FloatArray32
-from treceval_py.retrieval.exact import Found, fast_batches, search
+from treceval_py.retrieval.exact import BLAS_FROM, Found, search
 from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, chained
 
 OURS = "search, vectors in memory"
@@ -77,6 +77,15 @@ def shards(vectors: FloatArray32, count: int, folder: Path) -> Iterator[Streamed
 def in_memory(array: FloatArray32) -> StreamedVectors:
     """Return the vectors of an array."""
     return StreamedVectors(*array.shape, lambda: iter([array]))
+
+
+@contextmanager
+def fast_batches() -> Iterator[None]:
+    """Let faiss multiply matrices for small batches too, and set back what was set."""
+    before = faiss.cvar.distance_compute_blas_threshold
+    faiss.cvar.distance_compute_blas_threshold = BLAS_FROM
+    yield
+    faiss.cvar.distance_compute_blas_threshold = before
 
 
 def in_batches(

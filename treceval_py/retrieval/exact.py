@@ -16,8 +16,8 @@ upper half of a key is the score, the lower half the position, which is less tha
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -242,18 +242,6 @@ def load_faiss() -> Any:
     return faiss
 
 
-@contextmanager
-def fast_batches() -> Iterator[None]:
-    """Let faiss multiply matrices for small batches too, and set back what was set."""
-    settings = load_faiss().cvar
-    before = settings.distance_compute_blas_threshold
-    settings.distance_compute_blas_threshold = BLAS_FROM
-    try:
-        yield
-    finally:
-        settings.distance_compute_blas_threshold = before
-
-
 def metric_of(similarity: str) -> int:
     """Return the number of a similarity in Faiss; for the cosine, vectors are normalised before.
 
@@ -345,7 +333,6 @@ class Best:
             resources = self._faiss.StandardGpuResources()
             self._gpu = self._faiss.GpuIndexFlat(resources, self._queries.shape[1], self._metric)
 
-    @fast_batches()
     def add(self, first: int, block: FloatArray32) -> None:
         """Search a block (n, E) whose first vector has position ``first``."""
         block, lengths = prepared(block, self._similarity, "vector", first)
@@ -392,7 +379,7 @@ class Best:
         if self._gpu is not None and width <= GPU_MOST:
             rough, columns = self._gpu.search(self._queries[rows], width)
         else:
-            rough, columns = self._faiss.knn(self._queries[rows], block, width, metric=self._metric)
+            rough, columns = self._knn(self._queries[rows], block, width)
         rough = -rough if self._l2 else rough
         worst = hits_of(self.keys[rows, -1]).scores - error[rows]  # in float64
         row, column = np.nonzero(rough >= worst[:, None])
@@ -404,6 +391,16 @@ class Best:
         self.keys[rows[proved]] = best[proved]
         unproved: IntArray = rows[~proved]
         return unproved
+
+    def _knn(self, queries: FloatArray32, block: FloatArray32, width: int) -> tuple[FloatArray32, IntArray]:
+        """Return what Faiss finds by matrix products, and set back what was set."""
+        settings = self._faiss.cvar
+        before, settings.distance_compute_blas_threshold = settings.distance_compute_blas_threshold, BLAS_FROM
+        try:
+            rough, columns = self._faiss.knn(queries, block, width, metric=self._metric)
+        finally:
+            settings.distance_compute_blas_threshold = before
+        return rough, columns
 
     def _scores(self, query: IntArray, position: IntArray, block: FloatArray32) -> FloatArray32:
         """Return the scores (n,) of pairs, each computed by itself."""

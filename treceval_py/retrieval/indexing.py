@@ -97,7 +97,6 @@ def check(settings: IndexSettings, dimensions: int, count: int) -> int | None:
     return None
 
 
-@exact.fast_batches()
 def build(settings: IndexSettings, vectors: StreamedVectors, path: str, reporter: Reporter = SILENT) -> str:
     """Train an index, add all vectors, and write it whole or not at all.
 
@@ -170,7 +169,6 @@ class Index:
             self.faiss_index = faiss.read_index(path)
             faiss.ParameterSpace().set_index_parameters(self.faiss_index, settings.parameters)
 
-    @exact.fast_batches()
     def search(self, queries: FloatArray32, k: int) -> exact.Found:
         """Find the k best vectors for each query.
 
