@@ -27,8 +27,8 @@ import numpy as np
 from taking_turns import DisagreementError, Table, Turn, table
 
 from treceval_py._types import FloatArray32
-from treceval_py.retrieval.exact import Found, fast_batches, search
-from treceval_py.retrieval.vectors import ArrayVectors, FileVectors, StreamedVectors, chained
+from treceval_py.retrieval.exact import BLAS_FROM, Found, search
+from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, chained
 
 OURS = "search, vectors in memory"
 SHARDS = "search, streamed from shards"
@@ -74,6 +74,20 @@ def shards(vectors: FloatArray32, count: int, folder: Path) -> Iterator[Streamed
         yield chained([FileVectors(path, "") for path in paths], vectors.shape[1])
 
 
+def in_memory(array: FloatArray32) -> StreamedVectors:
+    """Return the vectors of an array."""
+    return StreamedVectors(*array.shape, lambda: iter([array]))
+
+
+@contextmanager
+def fast_batches() -> Iterator[None]:
+    """Let faiss multiply matrices for small batches too, and set back what was set."""
+    before = faiss.cvar.distance_compute_blas_threshold
+    faiss.cvar.distance_compute_blas_threshold = BLAS_FROM
+    yield
+    faiss.cvar.distance_compute_blas_threshold = before
+
+
 def in_batches(
     find: Callable[[FloatArray32], tuple[FloatArray32, FloatArray32]], queries: FloatArray32, size: int
 ) -> Found:
@@ -101,7 +115,7 @@ def sides(
             return in_batches(lambda some: index.search(some, options.k), queries, 1024)
 
     return {
-        OURS: lambda: search(ArrayVectors(vectors), queries, options.k, "inner-product"),
+        OURS: lambda: search(in_memory(vectors), queries, options.k, "inner-product"),
         RAW[0]: lambda: raw(256),
         RAW[1]: lambda: raw(512),
         RAW[2]: lambda: raw(1024),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -38,6 +39,7 @@ class OneNode(ModuleType):
 
     def __init__(self, port: int) -> None:
         super().__init__("ray")
+        self.__spec__ = ModuleSpec("ray", None)
         self.exceptions = SimpleNamespace(RayError=Died, RayTaskError=ZeroDivisionError)
         bound = SimpleNamespace(NodeAffinitySchedulingStrategy=lambda node, soft: (node, soft))
         self.util = SimpleNamespace(scheduling_strategies=bound)

@@ -192,6 +192,7 @@ NO_RELEVANT = {**MSMARCO, "qrels.dev.tsv": "q1 0 elsewhere 1\nq1 0 p1 0\n"}
 ONLY = {"corpus.jsonl", "queries.jsonl", "qrels/dev.tsv"}
 REFUSED: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
     "several splits": ({**MSMARCO, "queries.train.tsv": TOPICS}, "F", {}),
+    "all queries beside those of a split": ({**QUERIES, "queries.dev.small.tsv": TOPICS}, "F", {}),
     "a split that is not there": (MSMARCO, "F", {"split": "eval"}),
     "judgments of several splits": ({**QUERIES, "qrels.a.tsv": JUDGED, "qrels.b.tsv": JUDGED}, "F", {}),
     "a corpus plain and compressed": ({**MSMARCO, "collection.tsv.gz": PASSAGES}, "F", {}),

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +14,8 @@ import pytest
 from command import Done, treceval
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.corpora.texts import Listed, chunks, survey
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.external import read_vectors
-from treceval_py.retrieval.shards import Store
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -74,17 +69,6 @@ def as_fixed_lists(folder: Path, ids: list[str], vectors: Any) -> Path:
     return folder
 
 
-def as_pyserini(folder: Path, ids: list[str], vectors: Any) -> Path:
-    import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-    folder.mkdir()
-    index = faiss.IndexFlatIP(3)
-    index.add(vectors)
-    faiss.write_index(index, str(folder / "index"))
-    (folder / "docid").write_text("".join(f"{each}\n" for each in ids))
-    return folder
-
-
 def given(passages: Path, queries: Any = None) -> list[str]:
     """Return the options of vectors of passages, and of those of the two queries or others."""
     asked = as_npy(passages.parent / "q", ["q1", "q2"], ASKED if queries is None else queries)
@@ -104,7 +88,7 @@ def ranked(folder: Path) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("write", [as_npy, as_float16, as_several, as_parquet, as_fixed_lists, as_pyserini])
+@pytest.mark.parametrize("write", [as_npy, as_float16, as_several, as_parquet, as_fixed_lists])
 def test_vectors_of_every_form_are_ranked(tmp_path: Path, write: Any) -> None:
     passages = write(tmp_path / "p", IDS, VECTORS)
     retrieve(tmp_path, passages)
@@ -113,6 +97,16 @@ def test_vectors_of_every_form_are_ranked(tmp_path: Path, write: Any) -> None:
     assert record["passages"]["vectors"] == [5, 3]
     assert record["passages"]["lengths"] == pytest.approx([1, 1], abs=1e-3)
     assert record["run"]["tag"] == passages.name
+
+
+@pytest.mark.parametrize("write", [as_several, as_parquet])
+def test_paths_may_be_relative(tmp_path: Path, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "p", IDS, VECTORS)
+    as_npy(tmp_path / "q", ["q1", "q2"], ASKED)
+    monkeypatch.chdir(tmp_path)
+    passages = "p" if write is as_several else "p/v.parquet"
+    assert list(read_vectors(passages).ids()) == IDS
+    assert list(read_vectors("q/v.npy", "query").ids()) == ["q1", "q2"]
 
 
 def test_ids_may_be_bytes_and_an_index_may_be_made(tmp_path: Path) -> None:
@@ -209,17 +203,6 @@ def of_two_lengths(folder: Path) -> Path:
     return folder
 
 
-def quantised(folder: Path) -> Path:
-    import faiss
-
-    as_pyserini(folder, IDS, VECTORS)
-    index = faiss.IndexScalarQuantizer(3, faiss.ScalarQuantizer.QT_8bit)
-    index.train(VECTORS)
-    index.add(VECTORS)
-    faiss.write_index(index, str(folder / "index"))
-    return folder
-
-
 REFUSED: dict[str, Callable[[Path], Path]] = {
     "fewer ids": lambda folder: as_npy(folder, IDS[:4], VECTORS),
     "no ids": lambda folder: without(folder, "v.ids"),
@@ -235,7 +218,6 @@ REFUSED: dict[str, Callable[[Path], Path]] = {
     "an empty folder": lambda folder: holding(folder, "readme").parent,
     "nothing": lambda folder: folder,
     "several lengths in files": of_two_lengths,
-    "an index of rounded vectors": quantised,
     "ids that are fractions": lambda folder: table(folder, id=[1.0], vector=[[1.0]]),
     "several lengths in lists": lambda folder: table(folder, id=[1, 2], vector=[[1.0, 2.0], [1.0]]),
     "a missing list": lambda folder: table(folder, id=[1, 2], vector=[[1.0, 2.0], None]),
@@ -244,9 +226,8 @@ REFUSED: dict[str, Callable[[Path], Path]] = {
     "no column of vectors": lambda folder: table(folder, id=[1, 2], numbers=[[1.0, 2.0]] * 2),
     "numbers for lists": lambda folder: table(folder, id=[1, 2], vector=[1.0, 2.0]),
     "records for lists": lambda folder: table(folder, id=[1, 2], vector=[{"x": 1.0}, {"x": 2.0}]),
-    "lists of whole numbers": lambda folder: table(folder, id=[1, 2], vector=[[1], [2]]),
-    "sparse vectors": lambda folder: stored(folder, "sparse"),
-    "vectors of some texts": lambda folder: stored(folder, part=True),
+    "lists of words": lambda folder: table(folder, id=[1, 2], vector=[["one"], ["two"]]),
+    "a work folder": lambda folder: holding(folder, "manifest.jsonl").parent,
 }
 
 
@@ -262,7 +243,7 @@ def test_what_cannot_be_read_as_vectors_is_refused(tmp_path: Path, snapshot: Sna
 def test_lists_of_another_length_further_down_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treceval_py.retrieval.external.ROWS", 1)
     path = table(tmp_path / "p", id=[1, 2], vector=[[1.0, 2.0], [1.0]])
-    assert refusal(path).startswith(f"{path}: its vectors are not lists of floats, all of one length.")
+    assert refusal(path).startswith(f"{path}: cannot be read: its vectors are not all of one length.")
 
 
 def test_an_id_may_not_occur_twice(tmp_path: Path) -> None:
@@ -281,49 +262,3 @@ def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
             read_vectors(str(path)).content()
         except RunnerError as error:
             assert str(error).startswith(f"{path}: ")  # noqa: PT017 - some bytes decide nothing, or a number
-
-
-def stored(folder: Path, storage: str = "float32", *, part: bool = False) -> Path:
-    """Make a work folder's embeddings in two shards, or in the first of them."""
-    texts = Listed("corpus", "document", [(each, f"text {each}") for each in IDS])
-    kind = "sparse" if storage == "sparse" else "dense"
-    store = Store(str(folder), {"dimensions": 3, "kind": kind}, survey(texts, 4), texts).open()
-    for chunk in islice(chunks(texts, 4), 1 if part else None):
-        vectors: Any = VECTORS[[IDS.index(each) for each in chunk.ids]]
-        if storage != "sparse":
-            vectors = vectors.astype(storage)
-        else:
-            vectors = pytest.importorskip("scipy.sparse").csr_matrix(vectors)
-        store.add(chunk, vectors, {})
-    return folder
-
-
-@pytest.mark.parametrize("storage", ["float32", "float16"])
-def test_a_work_folder_is_a_source(tmp_path: Path, storage: str) -> None:
-    retrieve(tmp_path, stored(tmp_path / "p", storage))
-    assert ranked(tmp_path) == RANKED
-
-
-@pytest.mark.parametrize("suffix", [".npy", ".ids"])
-def test_a_work_folder_that_was_changed_is_refused(tmp_path: Path, suffix: str) -> None:
-    path = max(stored(tmp_path).glob(f"*{suffix}"))
-    content = path.read_bytes()
-    path.write_bytes(content[:-2] + bytes([content[-2] ^ 1]) + content[-1:])
-    assert refusal(tmp_path).startswith(f"{path}: the file was cut short or changed since it was written")
-
-
-def test_an_index_that_was_cut_short_is_refused(tmp_path: Path) -> None:
-    """In a process of its own, as Faiss can crash on such files."""
-    passages = as_pyserini(tmp_path / "p", IDS, VECTORS)
-    whole = (passages / "index").read_bytes()
-    assert len(whole) == 45 + 5 * 3 * 4
-    program = "import sys\nfrom treceval_py.retrieval.external import read_vectors\nfor path in sys.argv[1:]:\n"
-    program += "    try:\n        read_vectors(path).content()\n    except Exception as error:\n        print(error)\n"
-    paths = [tmp_path / f"{size}" for size in (0, 4, 28, 31, 44, 45, len(whole) - 1)]
-    for path in paths:
-        path.mkdir()
-        (path / "docid").write_text("".join(f"{docid}\n" for docid in IDS))
-        (path / "index").write_bytes(whole[: int(path.name)])
-    done = subprocess.run([sys.executable, "-c", program, *paths], capture_output=True, check=True, text=True)
-    what = "expected a Faiss index, found something else. Check the file, or make it again."
-    assert done.stdout.splitlines() == [f"{path}/index: {what}" for path in paths]

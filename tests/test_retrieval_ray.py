@@ -28,9 +28,10 @@ pytest.importorskip("faiss", reason="the extra `retrieve` is not installed")
 
 from treceval_py.corpora.reporting import Silent
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval import exact, vectors
+from treceval_py.retrieval import exact
 from treceval_py.retrieval.exact import search_with_ray
 from treceval_py.retrieval.pool import Actors, Places, Task, connected
+from treceval_py.retrieval.vectors import StreamedVectors
 
 pytestmark = pytest.mark.slow
 
@@ -227,16 +228,17 @@ def test_what_kills_four_processes_is_given_up(cluster, pool_of, tmp_path):
         list(pool_of(Dies(str(tmp_path / "log"), 4, at_work=True)).run(tasks_of(1), none))
     assert str(caught.value) == (
         f"4 processes died at the same task, the last one on {platform.node()}. "
-        "It may need more memory: give a smaller --batch-size."
+        "They may need more memory: give a smaller --batch-size."
     )
     assert (tmp_path / "log").read_text().count("made") == 4
 
 
-def test_where_four_processes_die_as_they_start_no_more_are_started(cluster, pool_of, tmp_path):
+def test_where_four_processes_die_as_they_start_the_run_ends(cluster, pool_of, tmp_path):
     with pytest.raises(RunnerError) as caught:
         pool_of(Dies(str(tmp_path / "log"), 100))
     assert str(caught.value) == (
-        f"on {platform.node()}, 4 processes died while they started. The model may need more memory than there is."
+        f"4 processes died while they started, the last one on {platform.node()}. "
+        "They may need more memory: give a smaller --batch-size."
     )
     assert (tmp_path / "log").read_text().count("made") == 4
 
@@ -257,8 +259,6 @@ def test_who_stops_early_leaves_a_cluster_that_can_be_used(second, pool_of, tmp_
     first = pool.run(tasks_of(50), none)
     next(first)
     first.close()
-    with pytest.raises(RunnerError, match=r"^the pool is closed\. Make another\.$"):
-        list(pool.run(tasks_of(1), none))
     assert len(list(pool_of(Lengths(str(tmp_path / "log"))).run(tasks_of(3), none))) == 3
 
 
@@ -377,6 +377,11 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(exact, "block_rows", lambda dimensions: 1024)
 
 
+def in_memory(array: np.ndarray) -> StreamedVectors:
+    """Return the vectors of an array."""
+    return StreamedVectors(*array.shape, lambda: iter([array]))
+
+
 def whole_numbers(rows: int, seed: int) -> np.ndarray:
     """Products of small whole numbers are exact in float32, and many are equal."""
     return np.random.default_rng(seed).integers(-3, 4, (rows, 8)).astype(np.float32)
@@ -384,7 +389,7 @@ def whole_numbers(rows: int, seed: int) -> np.ndarray:
 
 def test_search_finds_what_numpy_finds_with_ties_by_position_and_nothing_beyond(second, small_blocks):
     documents, queries = whole_numbers(5000, 0), whole_numbers(30, 1)
-    found = search_with_ray(vectors.ArrayVectors(documents), queries, 5001, "inner-product")
+    found = search_with_ray(in_memory(documents), queries, 5001, "inner-product")
     products = queries.astype(int) @ documents.astype(int).T
     order = np.argsort(-products, axis=1, kind="stable")
     assert found.positions.tolist() == [[*row, -1] for row in order.tolist()]
@@ -404,8 +409,8 @@ def test_search_is_that_of_this_process_to_the_bit_and_goes_on_when_a_node_is_re
         if len(done) == 3:
             cluster.remove_node(second)
 
-    there = search_with_ray(vectors.ArrayVectors(documents), queries, 100, "l2", advance)
-    here = exact.search(vectors.ArrayVectors(documents), queries, 100, "l2")
+    there = search_with_ray(in_memory(documents), queries, 100, "l2", advance)
+    here = exact.search(in_memory(documents), queries, 100, "l2")
     assert there.scores.tobytes() == here.scores.tobytes()
     assert there.positions.tobytes() == here.positions.tobytes()
     assert (there.scores.dtype, there.positions.dtype) == (here.scores.dtype, here.positions.dtype)
@@ -417,14 +422,14 @@ def test_a_vector_that_is_no_number_is_named_by_its_position_among_all(cluster, 
     documents = whole_numbers(3000, 4)
     documents[2500, 3] = np.nan
     with pytest.raises(RunnerError) as caught:
-        search_with_ray(vectors.ArrayVectors(documents), whole_numbers(2, 5), 3, "l2")
+        search_with_ray(in_memory(documents), whole_numbers(2, 5), 3, "l2")
     assert str(caught.value).startswith("the vector at position 2500 (from 0) ")
 
 
 def test_the_death_of_all_nodes_ends_a_search(cluster, small_blocks):
     """The last of the tests with the cluster, which has no node for work then."""
     (only,) = cluster.worker_nodes
-    rows = vectors.ArrayVectors(np.ones((20_000, 8), dtype=np.float32))
+    rows = in_memory(np.ones((20_000, 8), dtype=np.float32))
     with pytest.raises(RunnerError) as caught:
         search_with_ray(
             rows,
@@ -503,5 +508,5 @@ def test_without_the_package_the_message_says_what_to_install(monkeypatch):
         enter("local")
     assert (
         str(caught.value)
-        == "a cluster needs the package ray, which is not installed. pip install '.[ray]', in your clone of treceval_py"
+        == "this needs the package ray, which is not installed. pip install '.[ray]', in your clone of treceval_py"
     )

@@ -22,7 +22,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import RunnerError, TrecevalError
 from treceval_py.retrieval import exact
-from treceval_py.retrieval.vectors import ArrayVectors, FileVectors, SparseVectors, StreamedVectors, block_rows, chained
+from treceval_py.retrieval.vectors import FileVectors, SparseVectors, StreamedVectors, block_rows, chained
 
 faiss = pytest.importorskip("faiss", reason="search is done by faiss, which the extra retrieve installs")
 
@@ -61,6 +61,11 @@ def best_of(scores: Any, k: int) -> tuple[Any, Any]:
 
 def equal(found: Found, expected: Found) -> bool:
     return np.array_equal(found.scores, expected.scores) and np.array_equal(found.positions, expected.positions)
+
+
+def in_memory(array: Any) -> StreamedVectors:
+    """Return the vectors of an array."""
+    return StreamedVectors(*array.shape, lambda: iter([array]))
 
 
 @contextmanager
@@ -126,7 +131,7 @@ def test_a_block_of_very_long_vectors_has_1024_rows() -> None:
 
 def test_an_array_is_read_in_blocks() -> None:
     array = real_numbers(5, 3)
-    found = copied(ArrayVectors(array), 2)
+    found = copied(in_memory(array), 2)
     assert [first for first, _ in found] == [0, 2, 4]
     assert np.array_equal(np.concatenate([block for _, block in found]), array)
 
@@ -134,7 +139,7 @@ def test_an_array_is_read_in_blocks() -> None:
 @pytest.mark.parametrize("dtype", ["float16", "float64"])
 def test_an_array_of_another_float_is_converted(dtype: str) -> None:
     array = whole_numbers(4, 3).astype(dtype)
-    ((_, block),) = ArrayVectors(array).blocks(10)
+    ((_, block),) = in_memory(array).blocks(10)
     assert block.dtype == np.float32
     assert np.array_equal(block, array)
 
@@ -200,15 +205,17 @@ def test_a_shard_that_is_cut_short_is_refused_before_or_while_it_is_read(tmp_pat
     assert refusal(list, vectors.blocks(1024)) == f"{told}Encode it again."
 
 
-@pytest.mark.parametrize("rows", [1, 2, 5, 7, 100])
-def test_sparse_blocks_end_where_they_do_whatever_the_files_are(tmp_path: Path, rows: int) -> None:
+@pytest.mark.parametrize(
+    ("rows", "starts"), [(1, [*range(9)]), (2, [0, 2, 3, 5, 7, 8]), (4, [0, 3, 7, 8]), (100, [0, 3, 8])]
+)
+def test_sparse_blocks_are_files_or_parts_of_them(tmp_path: Path, rows: int, starts: list[int]) -> None:
     sparse = pytest.importorskip("scipy.sparse")
     array, paths = whole_numbers(9, 4), []
     for number, part in enumerate(np.split(array, [3, 8])):
         paths.append(str(tmp_path / f"{number}.npz"))
         sparse.save_npz(paths[-1], sparse.csr_matrix(part))
     found = list(SparseVectors(paths, 9).blocks(rows))
-    assert [(first, block.shape[0]) for first, block in found] == [(at, min(rows, 9 - at)) for at in range(0, 9, rows)]
+    assert [first for first, _ in found] == starts
     assert np.array_equal(np.concatenate([block.toarray() for _, block in found]), array)
 
 
@@ -218,7 +225,7 @@ def test_sparse_blocks_end_where_they_do_whatever_the_files_are(tmp_path: Path, 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_what_is_found_is_what_numpy_sorts_first(similarity: str) -> None:
     vectors, queries = real_numbers(3000, 20), real_numbers(30, 20, seed=1)
-    found = search(ArrayVectors(vectors), queries, 50, similarity)
+    found = search(in_memory(vectors), queries, 50, similarity)
     scores, positions = best_of(scores_of(queries, vectors, similarity), 50)
     assert np.array_equal(found.positions, positions)
     assert np.allclose(found.scores, scores, rtol=0, atol=1e-4)
@@ -232,7 +239,7 @@ def test_of_equal_scores_the_first_positions_are_found(
     # Products of 6 numbers from -2 to 2: a few dozen different scores for 3,000 vectors.
     vectors, queries = whole_numbers(3000, 6), whole_numbers(30, 6, seed=1)
     with blocks_of(monkeypatch, rows):
-        found = search(ArrayVectors(vectors), queries, 70, similarity)
+        found = search(in_memory(vectors), queries, 70, similarity)
     scores, positions = best_of(scores_of(queries, vectors, similarity), 70)
     assert np.array_equal(found.scores, scores)
     assert np.array_equal(found.positions, positions)
@@ -242,7 +249,7 @@ def test_of_equal_scores_the_first_positions_are_found(
 def test_copies_of_a_vector_have_one_score_wherever_they_stand(similarity: str) -> None:
     # OpenBLAS adds up a product in different orders, depending on the place in the matrix.
     vectors = np.repeat(real_numbers(1, 768), 2000, axis=0)
-    found = search(ArrayVectors(vectors), real_numbers(3, 768, seed=1), 1000, similarity)
+    found = search(in_memory(vectors), real_numbers(3, 768, seed=1), 1000, similarity)
     assert np.array_equal(found.scores, np.repeat(found.scores[:, :1], 1000, axis=1))
     assert np.array_equal(found.positions, np.tile(np.arange(1000), (3, 1)))
 
@@ -250,7 +257,7 @@ def test_copies_of_a_vector_have_one_score_wherever_they_stand(similarity: str) 
 @pytest.mark.slow
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_what_is_found_for_a_query_does_not_depend_on_the_others(similarity: str) -> None:
-    vectors, queries = ArrayVectors(real_numbers(2500, 96)), real_numbers(100, 96, seed=1)
+    vectors, queries = in_memory(real_numbers(2500, 96)), real_numbers(100, 96, seed=1)
     together = search(vectors, queries, 40, similarity)
     for size in (1, 7, 19, 64):
         parts = [search(vectors, queries[start : start + size], 40, similarity) for start in range(0, 100, size)]
@@ -258,7 +265,7 @@ def test_what_is_found_for_a_query_does_not_depend_on_the_others(similarity: str
 
 
 def test_what_is_found_does_not_depend_on_the_number_of_threads() -> None:
-    vectors, queries = ArrayVectors(real_numbers(2500, 96)), real_numbers(100, 96, seed=1)
+    vectors, queries = in_memory(real_numbers(2500, 96)), real_numbers(100, 96, seed=1)
     found = []
     for count in (1, 2, 5):
         with threads(count):
@@ -271,48 +278,48 @@ def test_what_is_found_does_not_depend_on_the_blocks(monkeypatch: pytest.MonkeyP
     array = real_numbers(3000, 96)
     array[1000:1900] = array[17]
     queries = array[:20]
-    whole = search(ArrayVectors(array), queries, 40, "cosine")
+    whole = search(in_memory(array), queries, 40, "cosine")
     for rows in (37, 1024):
         with blocks_of(monkeypatch, rows):
-            assert equal(search(ArrayVectors(array), queries, 40, "cosine"), whole)
+            assert equal(search(in_memory(array), queries, 40, "cosine"), whole)
 
 
 def test_shards_are_searched_as_the_array_that_they_hold(tmp_path: Path) -> None:
     array, queries = real_numbers(2000, 24), real_numbers(5, 24, seed=1)
     files = stored(tmp_path, array, [300, 1500, 200])
-    expected = search(ArrayVectors(array), queries, 30, "inner-product")
+    expected = search(in_memory(array), queries, 30, "inner-product")
     assert equal(search(files, queries, 30, "inner-product"), expected)
 
 
 def test_more_queries_than_a_batch_are_all_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exact, "BATCH", 8)
     vectors, queries = whole_numbers(500, 8), whole_numbers(30, 8, seed=1)
-    found = search(ArrayVectors(vectors), queries, 9, "inner-product")
+    found = search(in_memory(vectors), queries, 9, "inner-product")
     assert np.array_equal(found.positions, best_of(scores_of(queries, vectors, "inner-product"), 9)[1])
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 def test_what_is_missing_is_minus_one_and_minus_infinity(similarity: str) -> None:
-    found = search(ArrayVectors(real_numbers(3, 4)), real_numbers(2, 4, seed=1), 5, similarity)
+    found = search(in_memory(real_numbers(3, 4)), real_numbers(2, 4, seed=1), 5, similarity)
     assert np.array_equal(np.sort(found.positions[:, :3], axis=1), [[0, 1, 2]] * 2)
     assert np.array_equal(found.positions[:, 3:], [[-1, -1]] * 2)
     assert np.array_equal(found.scores[:, 3:], [[-np.inf, -np.inf]] * 2)
 
 
 def test_no_vectors_give_nothing() -> None:
-    found = search(ArrayVectors(np.empty((0, 4), dtype=np.float32)), real_numbers(2, 4), 1, "l2")
+    found = search(in_memory(np.empty((0, 4), dtype=np.float32)), real_numbers(2, 4), 1, "l2")
     assert found.positions.tolist() == [[-1], [-1]]
 
 
 def test_no_queries_give_nothing() -> None:
-    found = search(ArrayVectors(real_numbers(5, 4)), np.empty((0, 4), dtype=np.float32), 3, "cosine")
+    found = search(in_memory(real_numbers(5, 4)), np.empty((0, 4), dtype=np.float32), 3, "cosine")
     assert (found.scores.shape, found.positions.shape) == ((0, 3), (0, 3))
 
 
 def test_the_distance_of_equal_vectors_is_zero_and_never_above() -> None:
     # Squared lengths are near 50 million, where float32 knows only every fourth number.
     vectors = 1000 + real_numbers(100, 50)
-    found = search(ArrayVectors(vectors), vectors, 3, "l2")
+    found = search(in_memory(vectors), vectors, 3, "l2")
     assert np.array_equal(found.positions[:, 0], np.arange(100))
     assert not found.scores[:, 0].any()
     assert not np.signbit(found.scores[:, 0]).any()
@@ -320,7 +327,7 @@ def test_the_distance_of_equal_vectors_is_zero_and_never_above() -> None:
 
 def test_distances_far_from_the_origin_are_those_of_numpy() -> None:
     vectors, queries = 1000 + whole_numbers(2000, 10), 1000 + whole_numbers(20, 10, seed=1)
-    found = search(ArrayVectors(vectors), queries, 30, "l2")
+    found = search(in_memory(vectors), queries, 30, "l2")
     scores, positions = best_of(scores_of(queries, vectors, "l2"), 30)
     assert np.array_equal(found.scores, scores)
     assert np.array_equal(found.positions, positions)
@@ -328,7 +335,7 @@ def test_distances_far_from_the_origin_are_those_of_numpy() -> None:
 
 def test_vectors_of_zeros_have_the_cosine_zero() -> None:
     vectors = np.array([[0, 0], [3, 4], [-3, -4]], dtype=np.float32)
-    found = search(ArrayVectors(vectors), np.array([[6, 8], [0, 0]], dtype=np.float32), 3, "cosine")
+    found = search(in_memory(vectors), np.array([[6, 8], [0, 0]], dtype=np.float32), 3, "cosine")
     # (6, 8) points where (3, 4) does; a query of zeros has the cosine 0 with everything
     assert found.positions.tolist() == [[1, 0, 2], [0, 1, 2]]
     assert np.allclose(found.scores, [[1, 0, -1], [0, 0, 0]], rtol=0, atol=1e-6)
@@ -337,7 +344,7 @@ def test_vectors_of_zeros_have_the_cosine_zero() -> None:
 def test_queries_and_vectors_are_not_changed() -> None:
     vectors, queries = real_numbers(50, 4), real_numbers(3, 4, seed=1)
     kept = vectors.copy(), queries.copy()
-    search(ArrayVectors(vectors), queries, 2, "cosine")
+    search(in_memory(vectors), queries, 2, "cosine")
     assert np.array_equal(vectors, kept[0])
     assert np.array_equal(queries, kept[1])
 
@@ -353,19 +360,19 @@ def test_a_vector_with_what_is_no_number_is_refused(
         "position {} (from 0) is longer than 1e18, or has a value that is not finite. Normalise it, or encode it again."
     )
     with blocks_of(monkeypatch, 10):
-        found = refusal(search, ArrayVectors(vectors), real_numbers(2, 4), 3, similarity)
+        found = refusal(search, in_memory(vectors), real_numbers(2, 4), 3, similarity)
     assert found == f"the vector at {told.format(23)}"
-    assert refusal(search, ArrayVectors(real_numbers(9, 4)), queries, 3, similarity) == f"the query at {told.format(3)}"
+    assert refusal(search, in_memory(real_numbers(9, 4)), queries, 3, similarity) == f"the query at {told.format(3)}"
 
 
 def test_searches_that_cannot_be_done_are_refused(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors, queries = ArrayVectors(real_numbers(2, 4)), real_numbers(2, 4)
+    vectors, queries = in_memory(real_numbers(2, 4)), real_numbers(2, 4)
     told = [
         refusal(search, vectors, queries, 3, "dot"),
         # a length of 1.001e18; one of 1e18 is searched
-        refusal(search, ArrayVectors(np.array([[0, 1.001e18]], dtype=np.float32)), queries[:, :2], 3, "l2"),
+        refusal(search, in_memory(np.array([[0, 1.001e18]], dtype=np.float32)), queries[:, :2], 3, "l2"),
     ]
-    assert search(ArrayVectors(np.array([[0, 1e18]], dtype=np.float32)), queries[:, :2], 1, "l2").positions.any() == 0
+    assert search(in_memory(np.array([[0, 1e18]], dtype=np.float32)), queries[:, :2], 1, "l2").positions.any() == 0
     monkeypatch.setitem(sys.modules, "faiss", None)
     assert [*told, refusal(search, vectors, queries, 1, "l2")] == snapshot
 
@@ -373,17 +380,17 @@ def test_searches_that_cannot_be_done_are_refused(snapshot: SnapshotAssertion, m
 def test_advance_is_told_the_vectors_of_each_block(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[int] = []
     with blocks_of(monkeypatch, 1024):
-        search(ArrayVectors(real_numbers(2500, 4)), real_numbers(2, 4), 3, "l2", told.append)
+        search(in_memory(real_numbers(2500, 4)), real_numbers(2, 4), 3, "l2", told.append)
     assert told == [1024, 1024, 452]
 
 
 @pytest.mark.parametrize("value", [20, 128_000])
 def test_the_setting_of_faiss_is_set_back(value: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faiss.cvar, "distance_compute_blas_threshold", value)
-    search(ArrayVectors(real_numbers(9, 4)), real_numbers(2, 4), 3, "l2")
+    search(in_memory(real_numbers(9, 4)), real_numbers(2, 4), 3, "l2")
     assert faiss.cvar.distance_compute_blas_threshold == value
     with pytest.raises(RunnerError, match="not finite"):
-        search(ArrayVectors(np.full((9, 4), np.nan, dtype=np.float32)), real_numbers(2, 4), 3, "l2")
+        search(in_memory(np.full((9, 4), np.nan, dtype=np.float32)), real_numbers(2, 4), 3, "l2")
     assert faiss.cvar.distance_compute_blas_threshold == value
 
 
@@ -396,7 +403,7 @@ def test_the_setting_of_faiss_is_ours_while_it_searches(monkeypatch: pytest.Monk
         return knn(*arguments, metric=metric)
 
     monkeypatch.setattr(faiss, "knn", watched)
-    search(ArrayVectors(real_numbers(900, 4)), real_numbers(2, 4), 3, "l2")
+    search(in_memory(real_numbers(900, 4)), real_numbers(2, 4), 3, "l2")
     assert seen == [20]
 
 
@@ -429,7 +436,7 @@ class Workers:
     dies: tuple[int, ...] = ()
     """Blocks whose worker dies at them, once; what it has returned is kept, and it starts again with nothing."""
 
-    def __init__(self, maker: Callable[[str], Any]) -> None:
+    def __init__(self, maker: Callable[[str], Any], transport: Any) -> None:
         self.maker = maker
         self.widths: list[int] = []
 
@@ -458,7 +465,7 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> type[Workers]:
     class Own(Workers):
         pass
 
-    monkeypatch.setattr(exact, "Actors", lambda maker, gpus: maker)
+    monkeypatch.setattr(exact, "Actors", lambda gpus: None)
     monkeypatch.setattr(exact, "Places", Own)
     return Own
 
@@ -469,7 +476,7 @@ def test_workers_find_what_one_search_finds(
     pool: type[Workers], similarity: str, rows: int, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # k is less than a block, more than a block, more than all vectors; many scores are equal.
-    vectors, queries = ArrayVectors(whole_numbers(150, 4)), whole_numbers(9, 4, seed=1)
+    vectors, queries = in_memory(whole_numbers(150, 4)), whole_numbers(9, 4, seed=1)
     told: list[int] = []
     expected = search(vectors, queries, k, similarity)
     assert similarity == "cosine" or equal(expected, wanted(queries, whole_numbers(150, 4), k, similarity))
@@ -487,7 +494,7 @@ def wanted(queries: Any, vectors: Any, k: int, similarity: str) -> Found:
 
 
 def test_blocks_of_workers_that_die_are_searched_again(pool: type[Workers], monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors, queries = ArrayVectors(whole_numbers(150, 4)), whole_numbers(9, 4, seed=1)
+    vectors, queries = in_memory(whole_numbers(150, 4)), whole_numbers(9, 4, seed=1)
     expected = search(vectors, queries, 20, "inner-product")
     with blocks_of(monkeypatch, 16):
         for pool.count in (1, 2, 3):
@@ -500,8 +507,8 @@ def test_less_and_less_is_returned_and_no_block_may_be_left_out(
     pool: type[Workers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Workers] = []
-    monkeypatch.setattr(exact, "Places", lambda maker: made.append(pool(maker)) or made[-1])
-    vectors, queries = ArrayVectors(real_numbers(5000, 8)), real_numbers(3, 8, seed=1)
+    monkeypatch.setattr(exact, "Places", lambda *given: made.append(pool(*given)) or made[-1])
+    vectors, queries = in_memory(real_numbers(5000, 8)), real_numbers(3, 8, seed=1)
     with blocks_of(monkeypatch, 500):
         exact.search_with_ray(vectors, queries, 100, "l2")
         assert made[0].widths[:2] == [100, 100]
@@ -557,7 +564,7 @@ def test_a_gpu_finds_the_same_and_gets_each_block_once(similarity: str, monkeypa
     array, queries = real_numbers(2500, 24), real_numbers(20, 24, seed=1)
     array[::2] = array[0] + array[::2] / 10_000  # a GPU's rounding puts these in another order
     queries[::2] += array[0]
-    vectors = ArrayVectors(array)
+    vectors = in_memory(array)
     expected = search(vectors, queries, 30, similarity)
     gpu = Gpu(monkeypatch)
     with blocks_of(monkeypatch, 1024):
@@ -566,7 +573,7 @@ def test_a_gpu_finds_the_same_and_gets_each_block_once(similarity: str, monkeypa
 
 
 def test_more_neighbours_than_a_gpu_finds_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors, queries = ArrayVectors(real_numbers(2500, 4)), real_numbers(2, 4, seed=1)
+    vectors, queries = in_memory(real_numbers(2500, 4)), real_numbers(2, 4, seed=1)
     expected = search(vectors, queries, 2100, "l2")
     Gpu(monkeypatch)
     assert equal(search(vectors, queries, 2100, "l2"), expected)
@@ -584,7 +591,7 @@ def clusters(rows: int = 1000, dimensions: int = 16) -> Any:
 def built(folder: Path, index: str, similarity: str = "inner-product", vectors: Any = None) -> str:
     path = str(folder / "index.faiss")
     array = clusters() if vectors is None else vectors
-    indexing.build(IndexSettings(index, similarity), ArrayVectors(array), path)
+    indexing.build(IndexSettings(index, similarity), in_memory(array), path)
     return path
 
 
@@ -658,7 +665,7 @@ def test_equal_scores_of_an_index_are_in_the_order_of_positions(tmp_path: Path, 
 @pytest.mark.slow
 @pytest.mark.parametrize("factory", ["Flat", "SQ8", "IVF40,Flat", "IVF40,SQ8", "HNSW16", "PCA8,SQ8"])
 def test_the_same_vectors_give_the_same_file(tmp_path: Path, factory: str) -> None:
-    settings, vectors = IndexSettings(factory, "cosine"), ArrayVectors(clusters(3000))
+    settings, vectors = IndexSettings(factory, "cosine"), in_memory(clusters(3000))
     first = indexing.build(settings, vectors, str(tmp_path / "first"))
     with threads(1):
         second = indexing.build(settings, vectors, str(tmp_path / "second"))
@@ -687,7 +694,7 @@ class Told:
 
 def test_building_tells_of_training_and_adding_and_returns_the_hash_of_the_file(tmp_path: Path) -> None:
     told, path = Told(), tmp_path / "index"
-    digest = indexing.build(IndexSettings("IVF4,Flat", "l2"), ArrayVectors(clusters()), str(path), told)
+    digest = indexing.build(IndexSettings("IVF4,Flat", "l2"), in_memory(clusters()), str(path), told)
     assert told.lines == [
         ("begin", "train the index", 1000, "passages"), ("advance", 1000), ("end",),
         ("begin", "build the index", 1000, "passages"), ("advance", 1000), ("end",),
@@ -731,9 +738,9 @@ def test_as_many_vectors_train_as_faiss_advises(
 
 
 def test_an_index_is_built_from_several_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = indexing.build(IndexSettings("SQ8", "cosine"), ArrayVectors(clusters()), str(tmp_path / "whole"))
+    whole = indexing.build(IndexSettings("SQ8", "cosine"), in_memory(clusters()), str(tmp_path / "whole"))
     with blocks_of(monkeypatch, 300):
-        parts = indexing.build(IndexSettings("SQ8", "cosine"), ArrayVectors(clusters()), str(tmp_path / "parts"))
+        parts = indexing.build(IndexSettings("SQ8", "cosine"), in_memory(clusters()), str(tmp_path / "parts"))
     assert parts == whole
 
 
@@ -865,26 +872,6 @@ def test_parameters_are_those_of_the_index_and_whole_numbers(ivf: str, snapshot:
 
 def test_parameters_change_nothing_of_what_is_built(tmp_path: Path, ivf: str) -> None:
     assert Path(built(tmp_path, "IVF4,Flat:nprobe=3")).read_bytes() == Path(ivf).read_bytes()
-
-
-def test_an_index_is_copied_to_gpus_once(ivf: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    copies: list[int] = []
-    gpu = Gpu(monkeypatch)
-    monkeypatch.setattr(
-        faiss, "index_cpu_to_all_gpus", lambda index: copies.append(index.ntotal) or index, raising=False
-    )
-    index, queries = opened(ivf, "IVF4,Flat:nprobe=4"), real_numbers(3, 16)
-    assert equal(index.search(queries, 5), index.search(queries, 5))
-    assert (copies, gpu.calls) == ([1000], ["empty cache"])
-
-
-def test_an_index_that_gpus_cannot_hold_is_searched_here(ivf: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(index: Any) -> None:
-        raise RuntimeError("not implemented on GPU")
-
-    Gpu(monkeypatch)
-    monkeypatch.setattr(faiss, "index_cpu_to_all_gpus", refuse, raising=False)
-    assert (opened(ivf, "IVF4,Flat").search(clusters()[:3], 1).positions >= 0).all()
 
 
 def test_an_index_refuses_what_exact_search_refuses(tmp_path: Path, flat: str) -> None:

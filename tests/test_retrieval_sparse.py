@@ -170,7 +170,7 @@ def test_the_best_are_those_of_plain_loops_whatever_the_blocks(k):
     for size in (200, 64, 7):
         best = SparseBest(queries, k)
         for first in range(0, 200, size):
-            best.add(first, passages[first : first + size].T.tocsr())
+            best.add(first, passages[first : first + size])
         results.append(hits_of(best.keys))
     got = [
         [(at, score) for at, score in zip(*row, strict=True) if at >= 0]

@@ -90,29 +90,18 @@ class Parts(NamedTuple):
     judged_only: bool = False
 
 
-class Layout(NamedTuple):
-    """Patterns of the names in a folder, compressed or not; a group is the split.
-
-    Attributes
-    ----------
-    corpus, queries, qrels : str
-        The patterns.
-    split : str
-        The default split of the judgments, if the queries are not divided into splits.
-    """
-
-    corpus: str
-    queries: str
-    qrels: str
-    split: str = ""
-
-
 LAYOUTS = (
-    Layout(r"collection\.tsv", r"queries(.*)\.tsv", r"qrels(.*)\.(?:tsv|txt)"),  # MS MARCO
-    Layout(r"corpus\.jsonl", r"queries\.jsonl", r"qrels/(.+)\.tsv", "test"),  # BEIR
-    Layout(r"corpus\.jsonl", r"(.+)_queries\.jsonl", r"(.+)_qrels\.jsonl"),  # FlagEmbedding
+    (r"collection\.tsv", r"queries(.*)\.tsv", r"qrels(.*)\.(?:tsv|txt)", ""),  # MS MARCO
+    (r"corpus\.jsonl", r"queries\.jsonl", r"qrels/(.+)\.tsv", "test"),  # BEIR
+    (r"corpus\.jsonl", r"(.+)_queries\.jsonl", r"(.+)_qrels\.jsonl", ""),  # FlagEmbedding
 )
-"""The layouts that folders are compared with."""
+"""What folders are compared with: patterns of the names of corpus, queries and judgments, compressed or not, of which a
+group is the split; and the default split of the judgments where queries are not divided into splits."""
+
+TRUNCATED = (
+    "Truncated protocol: the first {:,} queries, and as corpus the {:,} passages that are relevant for the first {:,}."
+)
+"""The note on the truncated protocol."""
 
 
 def open_collection(
@@ -200,9 +189,8 @@ def _parts_of_folder(folder: str, given: Parts, split: str) -> Parts:
     files = names_in(folder)
     if os.path.isdir(os.path.join(folder, "qrels")):
         files += [f"qrels/{name}" for name in names_in(os.path.join(folder, "qrels"))]
-    tables = [[matching(files, pattern) for pattern in layout[:3]] for layout in LAYOUTS]
-    best = max(range(len(LAYOUTS)), key=lambda number: sum(map(bool, tables[number])))
-    layout, (corpora, queries, qrels) = LAYOUTS[best], tables[best]
+    layouts = [([matching(files, pattern) for pattern in patterns], default) for *patterns, default in LAYOUTS]
+    (corpora, queries, qrels), default = max(layouts, key=lambda layout: sum(map(bool, layout[0])))
     if not (given.corpus or corpora) or not (given.queries or queries):
         no_layout = (
             "the folder has neither MS MARCO's layout (collection.tsv, queries*.tsv) nor BEIR's (corpus.jsonl, "
@@ -210,11 +198,12 @@ def _parts_of_folder(folder: str, given: Parts, split: str) -> Parts:
         )
         raise InputError(no_layout, "Name the corpus and the queries each.", file=folder)
     corpus = given.corpus or named.only(folder, corpora, "the corpus")
-    topics = given.queries or _of_split(folder, queries, split, "queries")
-    own = split or queries.get(os.path.basename(topics), "") or layout.split
-    judged = given.qrels or _of_split(folder, qrels, own, "judgments", needed=bool(layout.split and qrels))
+    # Those of no split are not preferred to the others where none is asked for.
+    topics = given.queries or _of_split(folder, queries if split else dict.fromkeys(queries, ""), split, "queries")
+    own = split or queries.get(os.path.basename(topics), "") or default
+    judged = given.qrels or _of_split(folder, qrels, own, "judgments", needed=bool(default and qrels))
     chosen = bool(split) and split in (*queries.values(), *qrels.values())
-    return Parts(corpus, topics, judged, chosen, judged_only=bool(layout.split) and not given.queries)
+    return Parts(corpus, topics, judged, chosen, judged_only=bool(default) and not given.queries)
 
 
 def _of_split(folder: str, files: Mapping[str, str], split: str, kind: str, *, needed: bool = True) -> str:
@@ -247,7 +236,7 @@ def _of_positives(source: str, given: Parts, split: str | None, protocol: str) -
         passages = [passage for row in islice(_positives(data, source), pool) for passage in row]
         corpus: PlacedTexts = Listed(source, "document", [(str(row), passage) for row, passage in enumerate(passages)])
         queries = Listed.first(queries, TRUNCATED_QUERIES)
-        notes = (_about_truncated(len(queries), len(passages), pool),)
+        notes = (TRUNCATED.format(len(queries), len(passages), pool),)
     elif given.corpus or known is not None:
         corpus = open_texts(given.corpus or f"{DATASETS}{known}", "document")
     else:
@@ -350,12 +339,5 @@ def _truncated(made: Collection, corpus: PlacedTexts, queries: PlacedTexts) -> C
         empty = f"no document is relevant for the first {len(pool):,} queries, so the truncated protocol has no corpus"
         raise InputError(empty, "Do corpus, queries and judgments belong together?", file=corpus.name)
     qrels = _named({qid: judged[qid] for qid, _ in first if qid in judged}, made.qrels.name)
-    notes = (*made.notes, _about_truncated(len(first), len(documents), len(pool)))
+    notes = (*made.notes, TRUNCATED.format(len(first), len(documents), len(pool)))
     return made._replace(corpus=documents, queries=first, qrels=qrels, notes=notes)
-
-
-def _about_truncated(queries: int, documents: int, pool: int) -> str:
-    return (
-        f"Truncated protocol: the first {queries:,} queries, and as corpus the {documents:,} passages that are "
-        f"relevant for the first {pool:,}."
-    )

@@ -16,8 +16,8 @@ upper half of a key is the score, the lower half the position, which is less tha
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, FloatArray32, IntArray
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval.hub import INSTALL
+from treceval_py.retrieval.hub import check_packages
 from treceval_py.retrieval.pool import Actors, Advance, Places, Task
 from treceval_py.retrieval.vectors import SparseVectors, StreamedVectors, block_rows
 
@@ -107,11 +107,7 @@ def search(
         The similarity is unknown, or a vector or query holds a value that is not finite, or is longer than 1e18. Or
         faiss is not installed.
     """
-    best = Best(queries, k, similarity)
-    for first, block in vectors.blocks(block_rows(vectors.dimensions)):
-        best.add(first, block)
-        advance(len(block))
-    return hits_of(best.keys)
+    return _searched(Best(queries, k, similarity), vectors.blocks(block_rows(vectors.dimensions)), advance)
 
 
 def search_with_ray(
@@ -197,9 +193,12 @@ def search_sparse(vectors: SparseVectors, queries: Any, k: int, advance: Advance
     Found
         Hits have scores above 0; of equal scores, those with the lowest positions.
     """
-    best = SparseBest(queries, k)
-    for first, block in vectors.blocks():
-        best.add(first, block.T.tocsr())
+    return _searched(SparseBest(queries, k), vectors.blocks(), advance)
+
+
+def _searched(best: Best | SparseBest, blocks: Iterable[tuple[int, Any]], advance: Advance) -> Found:
+    for first, block in blocks:
+        best.add(first, block)
         advance(block.shape[0])
     return hits_of(best.keys)
 
@@ -237,32 +236,10 @@ def load_faiss() -> Any:
     RunnerError
         It is not installed.
     """
-    try:
-        import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError:
-        raise RunnerError("searching needs the package faiss, which is not installed", INSTALL) from None
+    check_packages("faiss")
+    import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
     return faiss
-
-
-@contextmanager
-def fast_batches() -> Iterator[None]:
-    """Let faiss multiply matrices for small batches too, and set back what was set."""
-    settings = load_faiss().cvar
-    before = settings.distance_compute_blas_threshold
-    settings.distance_compute_blas_threshold = BLAS_FROM
-    try:
-        yield
-    finally:
-        settings.distance_compute_blas_threshold = before
-
-
-def has_gpus(faiss: Any) -> bool:
-    """Return whether faiss has GPUs; they get back the memory that torch keeps of a model that encoded before."""
-    if faiss.get_num_gpus() < 1 or not hasattr(faiss, "StandardGpuResources"):
-        return False
-    if torch := sys.modules.get("torch"):
-        torch.cuda.empty_cache()
-    return True
 
 
 def metric_of(similarity: str) -> int:
@@ -349,12 +326,13 @@ class Best:
         self.keys = np.full((len(queries), k), NOTHING)
         self._seen = 0
         self._gpu: Any = None
-        if has_gpus(self._faiss):
+        if hasattr(self._faiss, "StandardGpuResources") and self._faiss.get_num_gpus():
+            if torch := sys.modules.get("torch"):  # which keeps the memory of a model that encoded before
+                torch.cuda.empty_cache()
             # It keeps the resources, which reserve memory when they are made.
             resources = self._faiss.StandardGpuResources()
             self._gpu = self._faiss.GpuIndexFlat(resources, self._queries.shape[1], self._metric)
 
-    @fast_batches()
     def add(self, first: int, block: FloatArray32) -> None:
         """Search a block (n, E) whose first vector has position ``first``."""
         block, lengths = prepared(block, self._similarity, "vector", first)
@@ -401,7 +379,7 @@ class Best:
         if self._gpu is not None and width <= GPU_MOST:
             rough, columns = self._gpu.search(self._queries[rows], width)
         else:
-            rough, columns = self._faiss.knn(self._queries[rows], block, width, metric=self._metric)
+            rough, columns = self._knn(self._queries[rows], block, width)
         rough = -rough if self._l2 else rough
         worst = hits_of(self.keys[rows, -1]).scores - error[rows]  # in float64
         row, column = np.nonzero(rough >= worst[:, None])
@@ -413,6 +391,16 @@ class Best:
         self.keys[rows[proved]] = best[proved]
         unproved: IntArray = rows[~proved]
         return unproved
+
+    def _knn(self, queries: FloatArray32, block: FloatArray32, width: int) -> tuple[FloatArray32, IntArray]:
+        """Return what Faiss finds by matrix products, and set back what was set."""
+        settings = self._faiss.cvar
+        before, settings.distance_compute_blas_threshold = settings.distance_compute_blas_threshold, BLAS_FROM
+        try:
+            rough, columns = self._faiss.knn(queries, block, width, metric=self._metric)
+        finally:
+            settings.distance_compute_blas_threshold = before
+        return rough, columns
 
     def _scores(self, query: IntArray, position: IntArray, block: FloatArray32) -> FloatArray32:
         """Return the scores (n,) of pairs, each computed by itself."""
@@ -443,7 +431,7 @@ class SparseBest:
         self.keys = np.full((queries.shape[0], k), NOTHING)
 
     def add(
-        self, first: int, columns: Any, score: Callable[[AnyArray, IntArray, IntArray], AnyArray] | None = None
+        self, first: int, table: Any, score: Callable[[AnyArray, IntArray, IntArray], AnyArray] | None = None
     ) -> None:
         """Add the next passages, in the order of their positions.
 
@@ -451,12 +439,13 @@ class SparseBest:
         ----------
         first : int
             The position of the first of them.
-        columns : (V, n) sparse matrix
-            The weights of their words by word, as CSR; the table of the passages, transposed.
+        table : (n, V) sparse matrix
+            The weights of their words, as CSR.
         score : callable, optional
             Turns products into float32 scores; called with the products, their queries (from 0) and passages (from 0
             in this block).
         """
+        columns = table.T.tocsr()
         for start in range(0, len(self.keys), SPARSE_BATCH):
             products = self._queries[start : start + SPARSE_BATCH] @ columns
             rows = start + np.repeat(np.arange(products.shape[0]), np.diff(products.indptr))

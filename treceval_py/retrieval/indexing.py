@@ -97,7 +97,6 @@ def check(settings: IndexSettings, dimensions: int, count: int) -> int | None:
     return None
 
 
-@exact.fast_batches()
 def build(settings: IndexSettings, vectors: StreamedVectors, path: str, reporter: Reporter = SILENT) -> str:
     """Train an index, add all vectors, and write it whole or not at all.
 
@@ -148,7 +147,7 @@ def build(settings: IndexSettings, vectors: StreamedVectors, path: str, reporter
 
 
 class Index:
-    """An index on disk, ready to be searched; with GPUs, a copy that is made once for all searches.
+    """An index on disk, ready to be searched, on the CPU.
 
     Parameters
     ----------
@@ -169,12 +168,7 @@ class Index:
         with _refusals(settings):
             self.faiss_index = faiss.read_index(path)
             faiss.ParameterSpace().set_index_parameters(self.faiss_index, settings.parameters)
-        self._on_gpus: Any = None
-        if exact.has_gpus(faiss):
-            with contextlib.suppress(RuntimeError):  # not every index can be there
-                self._on_gpus = faiss.index_cpu_to_all_gpus(self.faiss_index)
 
-    @exact.fast_batches()
     def search(self, queries: FloatArray32, k: int) -> exact.Found:
         """Find the k best vectors for each query.
 
@@ -198,9 +192,8 @@ class Index:
             As of `exact.search`.
         """
         queries, _ = exact.prepared(queries, self._settings.similarity, "query")
-        index = self._on_gpus if self._on_gpus is not None and k <= exact.GPU_MOST else self.faiss_index
         with _refusals(self._settings):
-            scores, positions = index.search(queries, k)
+            scores, positions = self.faiss_index.search(queries, k)
         scores = np.where(positions < 0, np.float32(-np.inf), -scores if self._settings.similarity == "l2" else scores)
         return exact.hits_of(np.sort(exact.keys_of(scores, positions)))
 

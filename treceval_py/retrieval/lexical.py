@@ -131,34 +131,23 @@ def rank_bm25(
     """
     words = analyser(settings)
     asked, _, numbers = _asked(words(text) for _, text in queries)
-    index, lengths = [], []
-    for table, sizes in _tables(corpus, words, numbers, advance):
-        table.sum_duplicates()
-        index.append(table)
-        lengths.append(sizes)
-    _put_scores(index, lengths, settings)
-    # Words are in the order of the query, repeated ones repeated: so their scores are added.
-    best = SparseBest(asked, k)
-    for number, columns in enumerate(index):
-        best.add(number * PORTION, columns)
-    yield _ranked(queries, best)
-
-
-def _put_scores(index: list[Any], lengths: Sequence[IntArray], settings: Bm25) -> None:
-    """Put scores of words (words, n) in the place of their counts (n, words), for each portion of passages."""
-    frequencies = sum(np.bincount(counts.indices, minlength=counts.shape[1]) for counts in index)
-    every = np.concatenate([np.zeros(0), *lengths])
+    index = list(_tables(corpus, words, numbers, advance))
+    frequencies = sum(np.bincount(table.indices, minlength=table.shape[1]) for table, _ in index)
+    every = np.concatenate([np.zeros(0), *(lengths for _, lengths in index)])
     # Lucene knows of no document without a word.
     documents = int(np.count_nonzero(every)) if settings.lucene else len(every)
     average = every.sum() / max(documents, 1) or 1.0
     rarity = np.log((documents - frequencies + 0.5) / (frequencies + 0.5) + 1).astype(np.float32)
-    for number, counts in enumerate(index):
-        length = _in_a_byte(lengths[number]) if settings.lucene else lengths[number]
+    # Words are in the order of the query, repeated ones repeated: so their scores are added.
+    best = SparseBest(asked, k)
+    for number, (table, lengths) in enumerate(index):
+        length = _in_a_byte(lengths) if settings.lucene else lengths
         norms = settings.k1 * (1 - settings.b + settings.b * length / average)
-        often = counts.data.astype(np.float64)
-        often /= often + np.repeat(norms, np.diff(counts.indptr))
-        counts.data = (rarity[counts.indices] * often).astype(np.float32)
-        index[number] = counts.T.tocsr()
+        often = table.data.astype(np.float64)
+        often /= often + np.repeat(norms, np.diff(table.indptr))
+        table.data = (rarity[table.indices] * often).astype(np.float32)
+        best.add(number * PORTION, table)
+    yield _ranked(queries, best)
 
 
 def _in_a_byte(lengths: IntArray) -> IntArray:
@@ -261,7 +250,7 @@ def rank_jaccard(
         def share(common: AnyArray, rows: IntArray, places: IntArray, sizes: IntArray = sizes) -> Any:
             return (common / (asked_sizes[rows] + sizes[places] - common)).astype(np.float32)
 
-        best.add(number * PORTION, table.T.tocsr(), share)
+        best.add(number * PORTION, table, share)
     yield _ranked(queries, best)
 
 
@@ -283,10 +272,12 @@ def _asked(queries: Iterable[Collection[str]]) -> tuple[Any, IntArray, dict[str,
 def _tables(
     corpus: Iterable[Pair], words: Words, numbers: dict[str, int], advance: Advance
 ) -> Iterator[tuple[Any, IntArray]]:
-    """Yield the words of passages as `_table` does, for each portion."""
+    """Yield the counts of words of passages, and how many each has, for each portion."""
     texts = (text for _, text in corpus)
     while portion := list(islice(texts, PORTION)):
-        yield _table(map(words, portion), numbers)
+        table, sizes = _table(map(words, portion), numbers)
+        table.sum_duplicates()
+        yield table, sizes
         advance(len(portion))
 
 

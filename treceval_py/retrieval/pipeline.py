@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -30,7 +30,7 @@ from treceval_py.retrieval.indexing import IndexSettings
 from treceval_py.retrieval.lexical import Bm25, about_bm25, analyser, rank_bm25, rank_jaccard
 from treceval_py.retrieval.models import Model, Settings, Side, identity
 from treceval_py.retrieval.parts import Parts, key_of
-from treceval_py.retrieval.pool import Pool, Task, connected, open_pool
+from treceval_py.retrieval.pool import Pool, Task, connected, loaded
 from treceval_py.retrieval.reranking import Outcome, rerank
 from treceval_py.retrieval.shards import Store, as_surveyed, deciding, locked, read_manifest
 from treceval_py.retrieval.vectors import SparseVectors
@@ -362,12 +362,8 @@ def _encoded(request: Request, dense: Dense, looked: Surveys, log: Logbook) -> t
         if before[side]:
             store.check_files(log, side)
     if left := [side for side in looked if stores[side].missing()]:
-        unit = "cluster" if dense.ray is not None else "device" if len(dense.devices) == 1 else "devices"
-        log.begin("load the model", None, unit)
         maker = encoder_maker(dense.model, dense.settings, dense.batch_size, dense.engine)
-        with closing(open_pool(maker, dense.devices, dense.ray)) as pool:
-            log.advance(max(len(dense.devices), 1))
-            log.end()
+        with loaded(maker, dense.devices, dense.ray, "load the model", log) as pool:
             for side in left:
                 _encode(stores[side], side, pool, log)
     about: dict[str, Any] = {"sources": dense.settings.sources, "taken_over": before}

@@ -15,16 +15,17 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from itertools import chain
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from treceval_py.corpora.reporting import Reporter
 from treceval_py.errors import RunnerError, TrecevalError
 from treceval_py.retrieval.devices import import_torch
-from treceval_py.retrieval.hub import INSTALL_RAY, first_line
+from treceval_py.retrieval.hub import check_packages, first_line
 
 WAITING = 2
 """Tasks that a worker holds at once: the current one and the next. More would only take memory."""
@@ -106,6 +107,36 @@ class Done(NamedTuple):
     task: Task
     result: Any
     by: dict[str, object]
+
+
+@contextmanager
+def loaded(maker: Maker, devices: Sequence[str], ray: str | None, stage: str, reporter: Reporter) -> Iterator[Pool]:
+    """Hold workers, and report as a stage that they are made.
+
+    Parameters
+    ----------
+    maker, devices, ray
+        As of `open_pool`.
+    stage : str
+        The name of the stage, such as ``"load the model"``.
+    reporter : Reporter
+        Receives progress.
+
+    Yields
+    ------
+    Pool
+        The workers; they end with the block.
+
+    Raises
+    ------
+    RunnerError
+        As of `open_pool`.
+    """
+    reporter.begin(stage, None, "cluster" if ray is not None else "device" if len(devices) == 1 else "devices")
+    with closing(open_pool(maker, devices, ray)) as pool:
+        reporter.advance(len(devices) or 1)
+        reporter.end()
+        yield pool
 
 
 def open_pool(maker: Maker, devices: Sequence[str], ray: str | None = None) -> Pool:
@@ -202,12 +233,9 @@ class Places:
 
     def __init__(self, maker: Maker, transport: Processes | Actors) -> None:
         self.notes: tuple[str, ...] = ()
-        self._maker = maker
-        self._transport = transport
+        self._maker, self._transport = maker, transport
         self._tasks: dict[Slot, dict[int, Task]] = {}  # of each process, the current one first
-        self._failed: Counter[Slot] = Counter()
         self._seen = time.monotonic()
-        self._closed = False
         list(self.run((), lambda _: None))  # ends when somebody is there to ask for a task
 
     def run(self, tasks: Iterable[Task], advance: Advance) -> Iterator[Done]:
@@ -218,7 +246,7 @@ class Places:
         tasks : iterable of Task
             The tasks; read as they are needed, perhaps in another thread.
         advance : callable
-            Called with the number of units that were done since the last call.
+            Called with the number of units that were done since the last call: elsewhere, those of a whole task.
 
         Yields
         ------
@@ -228,30 +256,29 @@ class Places:
         Raises
         ------
         RunnerError
-            A device fails, its process is killed, no worker is left, or the pool is closed.
+            A worker fails, several are killed at the same task, or no node is left.
         """
-        if self._closed:
-            raise RunnerError("the pool is closed", "Make another.")
         self._source, self._read, self._advance = iter(tasks), False, advance
-        self._counted, self._takes = Counter[int](), Counter[int]()
+        self._deaths = Counter[Any]()
         try:
-            while self._feed():
+            # Once all is done, it does not matter who is alive.
+            while self._unfinished() and self._feed():
                 for event in self._transport.events():
                     if (done := self._take(*event)) is not None:
-                        unfinished = self._feed()
                         yield done
-                        if not unfinished:  # and whatever happens to the workers now
-                            return
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """Release the devices; nothing is left running."""
-        self._closed = True
         while self._tasks:
             self._transport.end(self._tasks.popitem()[0])
         self._transport.close()
+
+    def _unfinished(self) -> bool:
+        """Return whether tasks may be left to read, or are without an answer."""
+        return not self._read or any(tasks.keys() - {START} for tasks in self._tasks.values())
 
     def _feed(self) -> bool:
         """Distribute tasks, one to each worker before any gets a second; return whether any are unfinished."""
@@ -263,7 +290,7 @@ class Places:
                     self._read = task is None
                     if task is not None:
                         self._give(slot, task)
-        return not self._read or any(tasks.keys() - {START} for tasks in self._tasks.values())
+        return self._unfinished()
 
     def _look(self) -> None:
         """Drop processes whose slots are gone, and start some in free slots."""
@@ -271,18 +298,12 @@ class Places:
         for slot in [slot for slot in self._tasks if slot not in slots]:
             self._lose(slot)
         for slot in slots:
-            if self._failed[slot] >= TAKES:
-                self._note([f"{TAKES} processes died on {slot.name} while they started: it got no work."])
-            elif slot not in self._tasks:
+            if slot not in self._tasks:
                 self._tasks[slot] = {}
                 self._transport.start(slot)
                 self._give(slot, Task(START, partial(self._maker, slot.device), 0))
-        if self._tasks:
+        if slots:
             self._seen = time.monotonic()
-        elif slots:
-            names = ", ".join(dict.fromkeys(slot.name for slot in slots))
-            failure = f"on {names}, {TAKES} processes died while they started"
-            raise RunnerError(failure, "The model may need more memory than there is.")
         elif time.monotonic() - self._seen >= PATIENCE:
             raise RunnerError("the Ray cluster has no node left that could work", RESUME)
 
@@ -296,37 +317,27 @@ class Places:
             raise value
         if value is None:
             self._lose(slot)
-        elif isinstance(value, int):
-            self._count(self._tasks[slot][number], value)
-        else:
-            task, (result, by, notes) = self._tasks[slot].pop(number), value
-            self._note(notes)
-            if number != START:
-                self._count(task, task.size)
-                return Done(task, result, by)
-            del self._failed[slot]
-        return None
+            return None
+        task, (result, by, notes) = self._tasks[slot].pop(number), value
+        self.notes = tuple(dict.fromkeys((*self.notes, *notes)))
+        if number == START:
+            del self._deaths[slot]
+            return None
+        self._advance(task.size)
+        return Done(task, result, by)
 
     def _lose(self, slot: Slot) -> None:
-        """Let others do the tasks of a process."""
+        """Let others do the tasks of a process; give up what has cost several."""
         tasks = self._tasks.pop(slot)
         self._transport.end(slot)
-        self._failed[slot] += tasks.pop(START, None) is not None
+        starts = tasks.pop(START, None) is not None
         if tasks:
             self._source, self._read = chain(tasks.values(), self._source), False
-        self._takes.update([*tasks][:1])
-        if TAKES in self._takes.values():
-            failure = f"{TAKES} processes died at the same task, the last one on {slot.name}"
-            raise RunnerError(failure, "It may need more memory: give a smaller --batch-size.")
-
-    def _count(self, task: Task, more: int) -> None:
-        """Report progress of a task, which may be done a second time, each unit once."""
-        more = min(more, task.size - self._counted[task.number])
-        self._counted[task.number] += more
-        self._advance(more)
-
-    def _note(self, notes: Iterable[str]) -> None:
-        self.notes = tuple(dict.fromkeys((*self.notes, *notes)))
+        self._deaths.update([slot] if starts else [*tasks][:1])
+        if TAKES in self._deaths.values():
+            at = "while they started" if starts else "at the same task"
+            failure = f"{TAKES} processes died {at}, the last one on {slot.name}"
+            raise RunnerError(failure, "They may need more memory: give a smaller --batch-size.")
 
 
 Pool: TypeAlias = Here | Places
@@ -336,15 +347,15 @@ Pool: TypeAlias = Here | Places
 class _Far:
     """A worker in another process: one thread prepares tasks, another does them.
 
-    A reply is the number of a task with what is newly done of it, with ``(result, by, notes)``, or with an error.
+    The answer to a task is its number with ``(result, by, notes)``, or with an error.
     """
 
-    def __init__(self, reply: Callable[[tuple[int, Any]], Any] = lambda message: message) -> None:
+    def __init__(self, reply: Callable[[tuple[int, Any]], Any] = lambda answer: answer) -> None:
         self._reply = reply
         self._ahead, self._at_work = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
 
     def do(self, number: int, content: Any) -> Any:
-        """Do a task, of which the first makes the worker; return the last reply."""
+        """Do a task, of which the first makes the worker; return the answer."""
         return self.take(number, content).result()
 
     def take(self, number: int, content: Any) -> Future[Any]:
@@ -358,7 +369,7 @@ class _Far:
             if ahead is None:
                 self._worker: Any = content()
             else:
-                result = self._worker.work(ahead.result(), lambda count: self._reply((number, count)))
+                result = self._worker.work(ahead.result(), lambda _: None)
             return self._reply((number, (result, self._worker.by, self._worker.notes)))
         except (TrecevalError, MemoryError) as error:
             return self._reply((number, error))
@@ -370,7 +381,7 @@ class _Far:
 
 
 class Processes:
-    """A process for each of several devices: a transport. If one dies, this is an error.
+    """A process for each of several devices: a transport.
 
     Each process is started afresh and has a pipe of its own: whatever kills one is seen at once as the end of its pipe,
     and whatever kills this process is seen by the others in the same way, so that they end with it.
@@ -407,16 +418,13 @@ class Processes:
             self._processes[slot][1].send((number, content))
 
     def events(self) -> Iterable[tuple[Slot, int, Any]]:
-        """Wait for replies, and yield them with their slots."""
+        """Wait for answers, and yield them with their slots; with None in place of one, a process is dead."""
         slots = {connection: slot for slot, (_, connection) in self._processes.items()}
         for connection in slots.keys() & wait(list(slots)):
-            slot = slots[connection]
             try:
-                yield slot, *connection.recv()
+                yield slots[connection], *connection.recv()
             except (EOFError, OSError):
-                failure = f"the process that works on {slot.name} was killed, or ended"
-                todo = f"{RESUME} If memory ran out, give a smaller --batch-size."
-                raise RunnerError(failure, todo) from None
+                yield slots[connection], START, None
 
     def end(self, slot: Slot) -> None:
         """End the process of a slot, which may be dead, whatever it is doing; no more is heard of it."""
@@ -434,9 +442,7 @@ def _serve(connection: Connection, device: str, sharing: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     if device == "cpu":
         torch = import_torch()
-        threads = max(1, torch.get_num_threads() // sharing)
-        torch.set_num_threads(threads)
-        os.environ["RAYON_NUM_THREADS"] = str(threads)  # the tokenizer's, read when it first starts one
+        torch.set_num_threads(max(1, torch.get_num_threads() // sharing))
     far = _Far(connection.send)
     try:
         while True:
@@ -471,10 +477,9 @@ def connected(address: str) -> Iterator[Any]:
     # are reported here, not by Ray's own lines on standard output.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
-    try:
-        import ray  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    except ImportError:
-        raise RunnerError("a cluster needs the package ray, which is not installed", INSTALL_RAY) from None
+    check_packages("ray")
+    import ray  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
     with ExitStack() as stack:
         if not ray.is_initialized():
             # `auto` may be answered by the variable, as Ray does.
@@ -542,11 +547,11 @@ class Actors:
         self._handles[slot] = self._ray.remote(scheduling_strategy=bound, **options)(_Far).remote()
 
     def give(self, slot: Slot, number: int, content: Any) -> None:
-        """Send an actor a task; how far it is with it is not known until it is done."""
+        """Send an actor a task."""
         self._coming[self._handles[slot].do.remote(number, content)] = slot
 
     def events(self) -> Iterable[tuple[Slot, int, Any]]:
-        """Wait a while for replies, and yield them with their slots; with None in place of one, an actor is lost."""
+        """Wait a while for answers, and yield them with their slots; with None in place of one, an actor is lost."""
         if not self._coming:
             time.sleep(GLANCE)
         for reference in self._ray.wait(list(self._coming), timeout=GLANCE)[0]:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, NamedTuple
@@ -28,7 +27,7 @@ from treceval_py.io.digests import digest_of_file
 from treceval_py.io.named import read_run
 from treceval_py.retrieval.engines import PACKAGES, Reranker, reranker_maker
 from treceval_py.retrieval.parts import Parts, key_of
-from treceval_py.retrieval.pool import Task, open_pool
+from treceval_py.retrieval.pool import Task, loaded
 from treceval_py.retrieval.shards import canonical, locked
 from treceval_py.runs.record import provenance, read_sidecar, write_sidecar
 from treceval_py.runs.writing import SearchResults, Written, check_output, check_tag, write_search_results
@@ -193,11 +192,7 @@ def _texts(texts: Texts, ids: Iterable[str], side: str, reporter: Reporter) -> d
 
 def _score(tasks: Sequence[Task], total: int, reranker: Reranker, parts: Parts, reporter: Reporter) -> tuple[str, ...]:
     """Score the groups that have no scores yet; return what there is to note."""
-    unit = "cluster" if reranker.ray is not None else "device" if len(reranker.devices) == 1 else "devices"
-    reporter.begin("load the reranker", None, unit)
-    with closing(open_pool(reranker_maker(reranker), reranker.devices, reranker.ray)) as pool:
-        reporter.advance(len(reranker.devices) or 1)
-        reporter.end()
+    with loaded(reranker_maker(reranker), reranker.devices, reranker.ray, "load the reranker", reporter) as pool:
         reporter.begin("rerank", total, "pairs", total - sum(task.size for task in tasks))
         for task, scores, by in pool.run(tasks, reporter.advance):
             parts.write(task.number, scores=scores, by=np.array(json.dumps(by, sort_keys=True)))

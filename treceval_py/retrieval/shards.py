@@ -20,7 +20,7 @@ from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 from treceval_py.corpora.reporting import SILENT, Reporter
-from treceval_py.corpora.texts import Chunk, Listed, Survey, Texts, chunks
+from treceval_py.corpora.texts import Chunk, Survey, Texts, chunks
 from treceval_py.data.ids import Ids
 from treceval_py.errors import RunnerError
 from treceval_py.io import target
@@ -253,28 +253,6 @@ class Store:
 
     def _file(self, name: str, suffix: str) -> str:
         return os.path.join(self.folder, name + suffix)
-
-
-def is_store(folder: str) -> bool:
-    """Return whether a folder has embeddings of a `Store`."""
-    return os.path.isfile(os.path.join(folder, MANIFEST))
-
-
-def finished_store(folder: str) -> Store:
-    """Open a folder of embeddings, for which `is_store` holds, by its own manifest; the texts are not needed.
-
-    Raises
-    ------
-    RunnerError
-        The manifest was edited, or some of the texts have no embeddings yet.
-    """
-    made, shard_size, texts, *_ = read_manifest(folder)
-    seen = Survey(folder, texts["count"], shard_size, tuple(texts["shards"]), (), 0, 0, 0)
-    store = Store(folder, made, seen, Listed(folder, "document", [])).find()
-    if store.missing():
-        unfinished = f"only {store.done():,} of {seen.count:,} texts have their embeddings here"
-        raise RunnerError(unfinished, "Repeat the command that makes them.", file=folder)
-    return store
 
 
 def read_manifest(folder: str) -> Manifest:

@@ -19,7 +19,7 @@ ROWS_AT_ONCE = 1024
 """Rows that Faiss multiplies at a time; blocks are multiples of this."""
 
 SPARSE_BLOCK = 1 << 16
-"""Sparse vectors in a block."""
+"""Most sparse vectors in a block."""
 
 PORTION_BYTES = 16 << 20
 """Bytes read at a time."""
@@ -82,32 +82,17 @@ class StreamedVectors:
         buffer = np.empty((min(rows, self.count), self.dimensions), dtype=np.float32)
         first = filled = 0
         for portion in self.portions():
-            taken = 0
-            while taken < len(portion):
-                part = portion[taken : taken + len(buffer) - filled]
+            rest = portion
+            while len(rest):
+                part, rest = np.split(rest, [len(buffer) - filled])
                 with np.errstate(over="ignore"):  # it becomes infinite, which is refused
                     buffer[filled : filled + len(part)] = part
-                taken += len(part)
                 filled += len(part)
                 if filled == len(buffer):
                     yield first, buffer
                     first, filled = first + filled, 0
         if filled:
             yield first, buffer[:filled]
-
-
-class ArrayVectors(StreamedVectors):
-    """The vectors of an array in memory.
-
-    Parameters
-    ----------
-    array : (D, E) float array
-        The vectors. What is not float32 is converted a block at a time.
-    """
-
-    def __init__(self, array: AnyArray) -> None:
-        count, dimensions = array.shape
-        super().__init__(count, dimensions, lambda: iter([array]))
 
 
 class FileVectors(StreamedVectors):
@@ -137,13 +122,11 @@ class FileVectors(StreamedVectors):
         """Map the file."""
         try:
             table: AnyArray = np.lib.format.open_memmap(self._path, mode="r")
-        except OSError as error:
-            raise RunnerError(f"cannot be read: {error.strerror or error}", self._todo, file=self._path) from None
-        except Exception:  # noqa: BLE001 - NumPy fails in many ways at a damaged header, which is Python to it
-            table = np.empty(0)
-        if table.ndim != 2 or table.dtype.kind != "f" or not table.flags.c_contiguous:
+            if table.ndim != 2 or table.dtype.kind != "f" or not table.flags.c_contiguous:
+                raise ValueError
+        except Exception as error:  # noqa: BLE001 - NumPy fails in many ways at a damaged header, which is Python to it
             damage = "expected a whole .npy file with a table of floating-point numbers, a row for each vector"
-            raise RunnerError(damage, self._todo, file=self._path)
+            raise RunnerError(getattr(error, "strerror", None) or damage, self._todo, file=self._path) from None
         return table
 
     def _read(self) -> Iterator[AnyArray]:
@@ -175,20 +158,15 @@ class SparseVectors:
         self.count = count
 
     def blocks(self, rows: int = SPARSE_BLOCK) -> Iterator[tuple[int, Any]]:
-        """Yield the vectors in blocks of this many rows, each a CSR matrix, with the position of the first."""
-        from scipy.sparse import load_npz, vstack  # type: ignore[import-untyped,unused-ignore]
+        """Yield the vectors of each file, at most so many at a time, as CSR matrices with the position of the first."""
+        from scipy.sparse import load_npz  # type: ignore[import-untyped,unused-ignore]
 
-        first, waiting = 0, list[Any]()
+        first = 0
         for path in self._paths:
-            waiting.append(load_npz(path))
-            if path == self._paths[-1] or sum(part.shape[0] for part in waiting) >= rows:
-                block = vstack(waiting, format="csr")
-                while block.shape[0] >= rows:
-                    yield first, block[:rows]
-                    first, block = first + rows, block[rows:]
-                waiting = [block]
-        if waiting and waiting[0].shape[0]:
-            yield first, waiting[0]
+            table = load_npz(path)
+            for start in range(0, table.shape[0], rows):
+                yield first + start, table[start : start + rows]
+            first += table.shape[0]
 
 
 def packed(vectors: Any) -> bytes:
