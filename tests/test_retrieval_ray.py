@@ -324,7 +324,10 @@ class Kills(Silent):
         self._done += count
         if self._stage == self._at[0] and self._done >= self._at[1] and not self.killed:
             self.killed = True
-            threading.Timer(self._seconds, self._kill).start() if self._seconds else self._kill()
+            self.timer = threading.Timer(self._seconds, self._kill)
+            self.timer.start()
+            if not self._seconds:
+                self.timer.join()
 
     def _kill(self) -> None:
         os.kill(self._node.all_processes["raylet"][0].process.pid, signal.SIGKILL)
@@ -356,7 +359,7 @@ def made(tiny, folder: Path, reporter: Silent, **where) -> tuple[bytes, str]:
         ("encode passages", 100, 0),
         ("encode passages", 216, 0),  # when the last result is on its way
         ("search", 0, 0),
-        ("search", 0, 2),
+        ("search", 0, 0.5),
         ("search", 32, 0),
         ("search", 100, 0),
         ("search", 216, 0),
@@ -369,6 +372,7 @@ def test_the_run_is_the_same_when_the_raylet_of_a_node_is_killed(
     monkeypatch.setattr(exact, "block_rows", lambda dimensions: 32)
     reporter = Kills(second, stage, done, seconds)
     assert made(tiny, tmp_path, reporter, devices=[], ray=cluster.address) == undisturbed
+    reporter.timer.join()
     assert reporter.killed
 
 
