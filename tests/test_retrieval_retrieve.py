@@ -328,7 +328,15 @@ def test_embeddings_of_one_command_are_searched_by_another(
         f"queries: 30 vectors of 32 dimensions in {queries}",
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["w"]
-    given = ["--embeddings", passages, queries, "--tag", "tiny"]
+    # Without its manifest, a folder is vectors from elsewhere.
+    (vectors,) = queries.glob("*.npy")
+    given = [
+        "--embeddings",
+        shutil.copytree(passages, tmp_path / "p", ignore=lambda *_: ["manifest.jsonl"]),
+        vectors,
+        "--tag",
+        "tiny",
+    ]
     assert b"nDCG@10" in retrieve(DATA, "-o", tmp_path / "a.txt", *given).out
     retrieve(DATA, "-o", tmp_path / "b.txt", *model)
     assert record_of(tmp_path / "b.txt")["taken_over"] == {"passages": 216, "queries": 30}

@@ -139,7 +139,7 @@ class Model(NamedTuple):
     layers : tuple of str
         The layers in ``modules.json``, such as ``("Transformer", "Pooling", "Normalize")``.
     plain : bool
-        Whether it is what FlagModel can run: a transformer whose tokens are pooled in one of `POOLINGS`, those of the
+        Whether it is what FlagModel can run: a transformer whose tokens are pooled in one of ``POOLINGS``, those of the
         instruction among them.
     architecture : str
         The class that was saved, such as ``BertModel``.

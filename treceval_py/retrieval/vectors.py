@@ -158,15 +158,20 @@ class SparseVectors:
         self.count = count
 
     def blocks(self, rows: int = SPARSE_BLOCK) -> Iterator[tuple[int, Any]]:
-        """Yield the vectors of each file, at most so many at a time, as CSR matrices with the position of the first."""
-        from scipy.sparse import load_npz  # type: ignore[import-untyped,unused-ignore]
+        """Yield the vectors in blocks of so many rows, each a CSR matrix, with the position of the first."""
+        from scipy.sparse import load_npz, vstack  # type: ignore[import-untyped,unused-ignore]
 
-        first = 0
+        first, waiting = 0, list[Any]()
         for path in self._paths:
-            table = load_npz(path)
-            for start in range(0, table.shape[0], rows):
-                yield first + start, table[start : start + rows]
-            first += table.shape[0]
+            waiting.append(load_npz(path))
+            if path == self._paths[-1] or sum(part.shape[0] for part in waiting) >= rows:
+                block = vstack(waiting, format="csr")
+                while block.shape[0] >= rows:
+                    yield first, block[:rows]
+                    first, block = first + rows, block[rows:]
+                waiting = [block]
+        if waiting and waiting[0].shape[0]:
+            yield first, waiting[0]
 
 
 def packed(vectors: Any) -> bytes:
