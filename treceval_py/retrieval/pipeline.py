@@ -373,7 +373,7 @@ def _encoded(request: Request, dense: Dense, looked: Surveys, log: Logbook) -> t
             "vectors": [store.survey.count, store.dimensions], "shards": len(store.names),
             "shard_size": store.survey.shard_size, "by": (ways := store.makers()),
         }  # fmt: skip
-        if len(ways) > 1 or dense.engine not in {None, ways[0].get("engine")}:
+        if len(ways) > 1 or dense.engine not in {None, str(ways[0].get("engine")).lower()}:
             log.note(
                 f"Some embeddings of the {side} were made in another way than the others, or than asked for (engine, "
                 "device, batch size, versions: the manifest lists them), so their last digits may differ."
