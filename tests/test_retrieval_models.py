@@ -475,6 +475,7 @@ def test_settings_out_of_range_are_refused_and_their_neighbours_are_not(tmp_path
     cls = {"pooling": "cls"}
     refused = [
         (says, cls), (silent, {**cls, "max_length": 65}), (silent, {**cls, "max_length": 2}),
+        (silent, {"pooling": "max"}),
     ]  # fmt: skip
     assert [refusal(settings_for, model, **given).removeprefix(model.name) for model, given in refused] == snapshot
     assert settings_for(silent, pooling="cls", max_length=64).max_length == 64

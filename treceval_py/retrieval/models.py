@@ -278,6 +278,9 @@ def settings_for(
     if dense and not values["pooling"]:
         unknown = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
         raise RunnerError(unknown, "Its authors' description does; the wrong one ranks badly.", file=model.name)
+    if dense and values["pooling"] not in (own, *POOLINGS):
+        unknown = f"the pooling {values['pooling']!r} is unknown"
+        raise RunnerError(unknown, f"Give --pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]}.", file=model.name)
     if not shortest <= values["max_length"] <= model.positions:
         too_long = f"the model cannot take {values['max_length']} tokens"
         raise RunnerError(too_long, f"Give --max-length {shortest} to {model.positions}.", file=model.name)
