@@ -74,6 +74,7 @@ def test_options_that_would_be_ignored_are_refused(tmp_path: Path, snapshot: Sna
     told["no run"] = said(tmp_path, DATA)
     told["no run by words"] = said(tmp_path, DATA, "--retriever", "bm25")
     told["no run of embeddings"] = said(tmp_path, DATA, *EMBEDDED, "--work", tmp_path / "w")
+    told["a split of nothing"] = said(tmp_path, "-o", tmp_path / "run.txt", *EMBEDDED, "--split", "dev")
     told["no run and no collection"] = said(tmp_path)
     only_encoded = (["-k", "5"], ["-m", "map"], ["--rerank", "x"], ["--index", "Flat"], ["--dry-run"])
     told |= {f"no run, {given[0]}": said(tmp_path, DATA, "--work", tmp_path / "w", *given) for given in only_encoded}

@@ -358,6 +358,16 @@ def test_retrieve_reranks_as_the_command_does(first: Path, model: str, tmp_path:
     assert treceval([*given, "-o", str(both), "--dry-run"]).out.decode().count("600 pairs") == 1
 
 
+def test_reranked_runs_have_notes_on_their_depth_only_where_documents_are_left(model: str, tmp_path: Path) -> None:
+    given = ["retrieve", str(DATA), "-o", str(tmp_path / "out.txt"), "--retriever", "jaccard", "--device", "cpu"]
+    noted = {}
+    for depth in ("215", "216", "217"):
+        done = treceval([*given, "--rerank", model, "--rerank-depth", "1", "-m", "R@1000", "-k", depth])
+        assert done.status == 0, done.err
+        noted[depth] = done.err.count(b"documents per query were retrieved")
+    assert noted == {"215": 1, "216": 0, "217": 0}
+
+
 def test_where_nothing_is_found_nothing_is_reranked(model: str, tmp_path: Path) -> None:
     (tmp_path / "collection.tsv").write_text("a\tthe river\n")
     (tmp_path / "queries.tsv").write_text("1\tlaw\n")

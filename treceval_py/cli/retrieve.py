@@ -75,6 +75,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
         (DENSE, options["retriever"] == "dense", "needs --retriever dense"),
         (ENCODERS, encodes, "needs --retriever dense or sparse"),
         (TEXTS, not options["embeddings"], "cannot be used with --embeddings"),
+        (("split",), options["source"] or not options["embeddings"], "needs COLLECTION"),
         ((*COMPUTING, "ray", "work"), encodes or options["rerank"], "needs --retriever dense or sparse, or --rerank"),
         (RUN, not only_encodes, "needs -o"),
         (("rerank_depth",), options["rerank"], "needs --rerank"),
@@ -283,7 +284,8 @@ def _about_depth(measures: Sequence[Measure], profile: Profile, done: Outcome, d
     """Yield notes on values that depend on how many documents were retrieved."""
     from treceval_py.retrieval.collection import PROTOCOLS
 
-    count = done.record.get("collection", {}).get("passages", {}).get("count", sys.maxsize)
+    first = done.record.get("first_stage", {"record": done.record})["record"]  # reranking retrieves nothing
+    count = first["collection"]["passages"]["count"]
     deeper = [measure.name for measure in measures if depth < min(dict(measure.parameters).get("cutoff", 0), count)]
     if deeper:
         yield f"{', '.join(deeper)}: only {depth:,} documents per query were retrieved (-k {depth})."
