@@ -64,9 +64,12 @@ TEXTS = (*ENCODERS, *COMPUTING, "pooling", "rerank", "corpus", "queries", "proto
 RUN = ("depth", "index", "similarity", "rerank", "profile", "measures", "tag", "dry_run", "paths")
 """Options of the steps after encoding."""
 
+EMPTY = {"source", "instruction", "output"}
+"""What may be empty, or has a message of its own; elsewhere the default would be taken for a variable that is not set."""
+
 
 def _check(ctx: click.Context) -> dict[str, object]:
-    """Return what is wrong: options that would be ignored, and a lack of an output."""
+    """Return what is wrong: options that would be ignored, options without a value, and a lack of an output."""
     options, chosen = ctx.params, given(ctx)
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
     encodes = options["retriever"] in MODEL
@@ -87,6 +90,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     missing = f"Missing {collection}option '-o': the run to write{instead}."
     return {
         **{f"{flags[name]} {why}.": not fits for names, fits, why in conditions for name in names if name in chosen},
+        **{f"{flags[name]} is empty.": options[name] == "" for name in sorted(chosen - EMPTY)},
         missing: options["output"] is None and not only_encodes,
     }
 
