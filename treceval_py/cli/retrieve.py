@@ -65,7 +65,7 @@ RUN = ("depth", "index", "similarity", "rerank", "profile", "measures", "tag", "
 """Options of the steps after encoding."""
 
 EMPTY = {"source", "instruction", "output"}
-"""What may be empty, or has a message of its own; elsewhere the default would be taken for a variable that is not set."""
+"""What may be empty, or has a message of its own. Of others, a variable that is not set would take the default."""
 
 
 def _check(ctx: click.Context) -> dict[str, object]:
