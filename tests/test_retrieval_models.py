@@ -120,6 +120,8 @@ def test_weights_in_several_files_are_hashed_with_their_index(tmp_path):
         ({"model_type": "bert", "max_position_embeddings": 512}, 512),
         ({"model_type": "t5"}, UNLIMITED),
         ({"model_type": "gpt2", "n_positions": 1}, 1),
+        ({"model_type": "xlm-roberta", "max_position_embeddings": 8194, "pad_token_id": 1}, 8192),
+        ({"model_type": "mpnet", "max_position_embeddings": 514}, 512),
         ({"model_type": "gpt2", "n_positions": 0}, UNLIMITED),
     ],
 )
