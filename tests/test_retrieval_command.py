@@ -74,6 +74,10 @@ def test_options_that_would_be_ignored_are_refused(tmp_path: Path, snapshot: Sna
     told["no run"] = said(tmp_path, DATA)
     told["no run by words"] = said(tmp_path, DATA, "--retriever", "bm25")
     told["no run of embeddings"] = said(tmp_path, DATA, *EMBEDDED, "--work", tmp_path / "w")
+    told |= {
+        f"{name} of nothing": said(tmp_path, DATA, "-o", tmp_path / "r", name, "") for name in ("--model", "--rerank")
+    }
+    told["a split of nothing"] = said(tmp_path, "-o", tmp_path / "run.txt", *EMBEDDED, "--split", "dev")
     told["no run and no collection"] = said(tmp_path)
     only_encoded = (["-k", "5"], ["-m", "map"], ["--rerank", "x"], ["--index", "Flat"], ["--dry-run"])
     told |= {f"no run, {given[0]}": said(tmp_path, DATA, "--work", tmp_path / "w", *given) for given in only_encoded}
@@ -148,6 +152,12 @@ def test_a_precision_is_chosen_by_the_devices_and_said(monkeypatch: pytest.Monke
     assert reporter.texts == [*half, *["--precision auto took fp32."] * 3]
     with pytest.raises(RunnerError, match=r"cuda:1 does not compute with bf16"):
         devices_of({"devices": ["cuda:1"], "ray": None, "precision": "bf16"}, reporter)
+
+
+def test_a_plan_says_which_bm25_it_is(tmp_path: Path) -> None:
+    for preset, about in (("bm25", "bm25, k1 1.5, b 0.75"), ("bm25-anserini", "bm25-anserini, k1 0.9, b 0.4")):
+        done = retrieve(DATA, "-o", tmp_path / "run.txt", "--retriever", preset, "--dry-run")
+        assert f"search      {about}\n" in done.out.decode()
 
 
 def test_a_cutoff_beyond_the_depth_has_a_note(tmp_path: Path) -> None:

@@ -88,7 +88,19 @@ def ranked(folder: Path) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("write", [as_npy, as_float16, as_several, as_parquet, as_fixed_lists])
+def with_empty(folder: Path, ids: list[str], vectors: Any) -> Path:
+    """Write files of which some have no vectors, as those who write in parts do."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    as_several(folder, ids, vectors)
+    parquet.write_table(pa.table({"id": pa.array([], pa.string()), "vector": []}), folder / "0.parquet")
+    np.save(folder / "2.npy", vectors[:0])
+    (folder / "2.ids").touch()
+    return folder
+
+
+@pytest.mark.parametrize("write", [as_npy, as_float16, as_several, with_empty, as_parquet, as_fixed_lists])
 def test_vectors_of_every_form_are_ranked(tmp_path: Path, write: Any) -> None:
     passages = write(tmp_path / "p", IDS, VECTORS)
     retrieve(tmp_path, passages)
@@ -221,6 +233,9 @@ REFUSED: dict[str, Callable[[Path], Path]] = {
     "ids that are fractions": lambda folder: table(folder, id=[1.0], vector=[[1.0]]),
     "several lengths in lists": lambda folder: table(folder, id=[1, 2], vector=[[1.0, 2.0], [1.0]]),
     "a missing list": lambda folder: table(folder, id=[1, 2], vector=[[1.0, 2.0], None]),
+    "a missing list first": lambda folder: table(folder, id=[1, 2], vector=[None, [1.0, 2.0]]),
+    "arrays without numbers": lambda folder: as_npy(folder, IDS, VECTORS[:, :0]),
+    "lists without numbers": lambda folder: table(folder, id=[1, 2], vector=[[], []]),
     "a missing id": lambda folder: table(folder, id=["a", None], vector=[[1.0], [1.0]]),
     "no column of ids": lambda folder: table(folder, name=[1, 2], vector=[[1.0, 2.0]] * 2),
     "no column of vectors": lambda folder: table(folder, id=[1, 2], numbers=[[1.0, 2.0]] * 2),

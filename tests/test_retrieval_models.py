@@ -120,6 +120,8 @@ def test_weights_in_several_files_are_hashed_with_their_index(tmp_path):
         ({"model_type": "bert", "max_position_embeddings": 512}, 512),
         ({"model_type": "t5"}, UNLIMITED),
         ({"model_type": "gpt2", "n_positions": 1}, 1),
+        ({"model_type": "xlm-roberta", "max_position_embeddings": 8194, "pad_token_id": 1}, 8192),
+        ({"model_type": "mpnet", "max_position_embeddings": 514}, 512),
         ({"model_type": "gpt2", "n_positions": 0}, UNLIMITED),
     ],
 )
@@ -475,6 +477,7 @@ def test_settings_out_of_range_are_refused_and_their_neighbours_are_not(tmp_path
     cls = {"pooling": "cls"}
     refused = [
         (says, cls), (silent, {**cls, "max_length": 65}), (silent, {**cls, "max_length": 2}),
+        (silent, {"pooling": "max"}),
     ]  # fmt: skip
     assert [refusal(settings_for, model, **given).removeprefix(model.name) for model, given in refused] == snapshot
     assert settings_for(silent, pooling="cls", max_length=64).max_length == 64

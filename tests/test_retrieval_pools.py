@@ -38,6 +38,10 @@ def tasks(count, size=3):
     return [Task(number, [number] * size, size) for number in range(count)]
 
 
+def test_without_a_device_there_is_no_pool():
+    assert refusal(open_pool, Doubles, ()) == "there is no device to work on. Name one, such as cpu."
+
+
 @pytest.mark.parametrize("devices", [[ELSEWHERE], [ELSEWHERE, ELSEWHERE]])
 def test_every_task_comes_back_with_its_result_and_progress_is_told_in_full(devices):
     pool = open_pool(Doubles, devices)

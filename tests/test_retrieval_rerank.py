@@ -13,6 +13,7 @@ import random
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from tiny_models import WORDS, make_language_model_reranker, make_tiny_model, ma
 from treceval_py.errors import RunnerError
 from treceval_py.io.named import read_run
 from treceval_py.retrieval.engines import Reranker, reranker_maker
+from treceval_py.retrieval.models import find_model, settings_for
+from treceval_py.retrieval.pipeline import Dense, Jaccard, Request, check_request
 
 skip_without("sentence_transformers", "bm25s", "pyarrow")
 
@@ -358,6 +361,16 @@ def test_retrieve_reranks_as_the_command_does(first: Path, model: str, tmp_path:
     assert treceval([*given, "-o", str(both), "--dry-run"]).out.decode().count("600 pairs") == 1
 
 
+def test_reranked_runs_have_notes_on_their_depth_only_where_documents_are_left(model: str, tmp_path: Path) -> None:
+    given = ["retrieve", str(DATA), "-o", str(tmp_path / "out.txt"), "--retriever", "jaccard", "--device", "cpu"]
+    noted = {}
+    for depth in ("215", "216", "217"):
+        done = treceval([*given, "--rerank", model, "--rerank-depth", "1", "-m", "R@1000", "-k", depth])
+        assert done.status == 0, done.err
+        noted[depth] = done.err.count(b"documents per query were retrieved")
+    assert noted == {"215": 1, "216": 0, "217": 0}
+
+
 def test_where_nothing_is_found_nothing_is_reranked(model: str, tmp_path: Path) -> None:
     (tmp_path / "collection.tsv").write_text("a\tthe river\n")
     (tmp_path / "queries.tsv").write_text("1\tlaw\n")
@@ -365,3 +378,20 @@ def test_where_nothing_is_found_nothing_is_reranked(model: str, tmp_path: Path) 
     done = treceval(["retrieve", str(tmp_path), "-o", str(tmp_path / "out.txt"), *given])
     assert (done.status, b"1 of 1 queries found nothing" in done.err) == (0, True), done.err
     assert (tmp_path / "out.txt").read_bytes() == b""
+
+
+def test_models_of_another_kind_and_batches_of_nothing_are_refused_before_texts_are_read(
+    model: str, tmp_path: Path
+) -> None:
+    reranker, encoder = find_model(model, wanted="reranker"), find_model(make_tiny_model(tmp_path / "m"))
+    settings = settings_for(encoder, pooling="cls")
+    refused = {
+        "not found as a reranker": (Jaccard(), Reranker(encoder)),
+        "which makes no vectors": (Dense(reranker, settings_for(reranker), ["cpu"]), None),
+        "the batch size is 0": (Dense(encoder, settings, ["cpu"], batch_size=0), None),
+        "the batch size is -1": (Jaccard(), Reranker(reranker, batch_size=-1)),
+    }
+    for told, (retriever, second) in refused.items():
+        request = Request(SimpleNamespace(), "", "", retriever, reranker=second)  # type: ignore[arg-type]
+        with pytest.raises(RunnerError, match=told):
+            check_request(request)

@@ -267,10 +267,16 @@ def test_what_is_encoded_is_not_encoded_again(tiny: str, tmp_path: Path, monkeyp
     assert {pair: 2 * score - 2 for pair, score in products.items()} == pytest.approx(distances, abs=1e-6)
 
 
-def test_embeddings_of_another_engine_than_asked_for_are_noted(tiny: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "engines", [("sentence-transformers", "flagembedding"), ("flagembedding", "sentence-transformers")]
+)
+def test_embeddings_of_another_engine_than_asked_for_are_noted(
+    tiny: str, tmp_path: Path, engines: tuple[str, str]
+) -> None:
     skip_without("FlagEmbedding")
+    first, other = engines
     noted = []
-    for engine in ("sentence-transformers", "sentence-transformers", "flagembedding"):
+    for engine in (first, first, other):
         told = with_tiny(tiny, tmp_path, "--engine", engine).err.decode()
         noted.append(re.findall(r"Some embeddings of the (\w+) were made in another way than", told))
         assert ("encode passages" in told) is (len(noted) == 1)

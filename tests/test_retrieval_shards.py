@@ -262,7 +262,7 @@ def test_a_manifest_that_was_edited_or_is_none_is_refused(tmp_path: Path, snapsh
     messages = []
     for content in (
         whole.replace('"mean"', '"cls"'), first + asked + shards[0].replace('"rows":2', '"rows":3'),
-        "".join(shards), "", "{\n", "[]\n", "null\n", '{"format": "another"}\n',
+        "".join(shards), first, first + "".join(shards), "", "{\n", "[]\n", "null\n", '{"format": "another"}\n',
     ):  # fmt: skip
         manifest.write_text(content, "utf-8")
         messages.append(refusal(tmp_path / "w", {**MADE, "pooling": "cls"}))

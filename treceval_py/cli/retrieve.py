@@ -64,9 +64,12 @@ TEXTS = (*ENCODERS, *COMPUTING, "pooling", "rerank", "corpus", "queries", "proto
 RUN = ("depth", "index", "similarity", "rerank", "profile", "measures", "tag", "dry_run", "paths")
 """Options of the steps after encoding."""
 
+EMPTY = {"source", "instruction", "output"}
+"""What may be empty, or has a message of its own. Of others, a variable that is not set would take the default."""
+
 
 def _check(ctx: click.Context) -> dict[str, object]:
-    """Return what is wrong: options that would be ignored, and a lack of an output."""
+    """Return what is wrong: options that would be ignored, options without a value, and a lack of an output."""
     options, chosen = ctx.params, given(ctx)
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
     encodes = options["retriever"] in MODEL
@@ -75,6 +78,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
         (DENSE, options["retriever"] == "dense", "needs --retriever dense"),
         (ENCODERS, encodes, "needs --retriever dense or sparse"),
         (TEXTS, not options["embeddings"], "cannot be used with --embeddings"),
+        (("split",), options["source"] or not options["embeddings"], "needs COLLECTION"),
         ((*COMPUTING, "ray", "work"), encodes or options["rerank"], "needs --retriever dense or sparse, or --rerank"),
         (RUN, not only_encodes, "needs -o"),
         (("rerank_depth",), options["rerank"], "needs --rerank"),
@@ -86,6 +90,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     missing = f"Missing {collection}option '-o': the run to write{instead}."
     return {
         **{f"{flags[name]} {why}.": not fits for names, fits, why in conditions for name in names if name in chosen},
+        **{f"{flags[name]} is empty.": options[name] == "" for name in sorted(chosen - EMPTY)},
         missing: options["output"] is None and not only_encodes,
     }
 
@@ -283,7 +288,8 @@ def _about_depth(measures: Sequence[Measure], profile: Profile, done: Outcome, d
     """Yield notes on values that depend on how many documents were retrieved."""
     from treceval_py.retrieval.collection import PROTOCOLS
 
-    count = done.record.get("collection", {}).get("passages", {}).get("count", sys.maxsize)
+    first = done.record.get("first_stage", {"record": done.record})["record"]  # reranking retrieves nothing
+    count = first["collection"]["passages"]["count"]
     deeper = [measure.name for measure in measures if depth < min(dict(measure.parameters).get("cutoff", 0), count)]
     if deeper:
         yield f"{', '.join(deeper)}: only {depth:,} documents per query were retrieved (-k {depth})."

@@ -105,12 +105,17 @@ class Reranker(NamedTuple):
         Raises
         ------
         RunnerError
-            A package is missing, the engine cannot run the model, or the depth or the length is out of range.
+            A package is missing, the model is no reranker, the engine cannot run it, or the depth, the batch size or
+            the length is out of range.
         """
         check_packages("pyarrow", "torch", "transformers", *(["ray"] if self.ray is not None else []))
         if self.depth < 1:
             raise RunnerError(f"{self.depth} documents per query are to be reranked", "Ask for 1 or more.")
-        reranker_maker(self)  # it looks at the engine and the length
+        if self.model.kind != "reranker":
+            raise RunnerError(
+                "the model was not found as a reranker", 'Give find_model wanted="reranker".', file=self.model.name
+            )
+        reranker_maker(self)  # it looks at the engine, the batch size and the length
 
 
 def check_engine(model: Model, asked: str | None = None) -> str:
@@ -170,8 +175,10 @@ def encoder_maker(model: Model, settings: Settings, batch_size: int | None = Non
     Raises
     ------
     RunnerError
-        The engine cannot run the model.
+        The engine cannot run the model, or the batch size is below 1.
     """
+    if batch_size is not None and batch_size < 1:
+        raise RunnerError(f"the batch size is {batch_size}", "Give 1 or more.")
     return partial(_make, check_engine(model, engine), model, settings, batch_size)
 
 

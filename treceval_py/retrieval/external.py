@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -174,11 +175,13 @@ def read_vectors(path: str, kind: Kind = "document") -> Embedded:
     if not files:
         raise RunnerError("there are no vectors", "Give .npy with .ids, or Parquet.", file=path)
     ids, vectors = zip(*map(_of_file, files), strict=True)
-    dimensions = list(dict.fromkeys(part.dimensions for part in vectors))
-    if len(dimensions) > 1:
-        mismatch = f"some vectors have {dimensions[0]} dimensions, and others {dimensions[1]}"
+    dimensions, *others = dict.fromkeys(part.dimensions for part in vectors if part.count) or [1]  # some may be empty
+    if others:
+        mismatch = f"some vectors have {dimensions} dimensions, and others {others[0]}"
         raise RunnerError(mismatch, "Give vectors of one model.", file=path)
-    return Embedded(path, kind, Ids.concatenate(ids), chained(vectors, dimensions[0]))
+    if not dimensions:
+        raise RunnerError("its vectors have no numbers", CHECK, file=path)
+    return Embedded(path, kind, Ids.concatenate(ids), chained(vectors, dimensions))
 
 
 def _of_file(path: str) -> tuple[Ids, StreamedVectors]:
@@ -207,7 +210,8 @@ def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
         return table.reshape(-1, dimensions)
 
     ids = [docid for docids in _column(path, ID_COLUMNS, _docids) for docid in docids]
-    dimensions = next(_column(path, VECTOR_COLUMNS, lambda lists: list_value_length(lists)[0].as_py()), 0) or 0
+    lengths = chain.from_iterable(_column(path, VECTOR_COLUMNS, lambda lists: list_value_length(lists).to_pylist()))
+    dimensions = next(filter(None, lengths), 0)  # a missing one has no length, and is refused when it is read
     return Ids.from_bytes(ids), StreamedVectors(len(ids), dimensions, partial(_column, path, VECTOR_COLUMNS, rows))
 
 

@@ -40,6 +40,9 @@ SHORTEST, SHORTEST_PAIR = 3, 32
 UNLIMITED = 2**31 - 1
 """The number of positions of a model whose configuration names no limit."""
 
+PADDED = {"camembert", "data2vec-text", "longformer", "mpnet", "roberta", "xlm-roberta", "xlm-roberta-xl", "xmod"}
+"""Types of models whose positions are counted from the padding's number on: of 514, texts have 512."""
+
 PROMPTS = {
     "query_instruction": ("query", "web_search_query", "s2p_query", "search_query", "retrieval.query"),
     "passage_instruction": ("passage", "document", "corpus", "search_document", "retrieval.passage"),
@@ -278,6 +281,9 @@ def settings_for(
     if dense and not values["pooling"]:
         unknown = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
         raise RunnerError(unknown, "Its authors' description does; the wrong one ranks badly.", file=model.name)
+    if dense and values["pooling"] not in (own, *POOLINGS):
+        unknown = f"the pooling {values['pooling']!r} is unknown"
+        raise RunnerError(unknown, f"Give --pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]}.", file=model.name)
     if not shortest <= values["max_length"] <= model.positions:
         too_long = f"the model cannot take {values['max_length']} tokens"
         raise RunnerError(too_long, f"Give --max-length {shortest} to {model.positions}.", file=model.name)
@@ -373,6 +379,8 @@ def _described(name: str, folder: str, revision: str | None, wanted: Kind, files
     modes, hidden = _pooling_modes(pooling), _number(config, "hidden_size", "dim", "d_model", "n_embd")
     dense = read(f"{layers.get('Dense')}/config.json").get("out_features", hidden * max(1, len(modes)))
     positions = max(0, _number(config, "max_position_embeddings", "n_positions")) or UNLIMITED
+    if config.get("model_type") in PADDED:
+        positions -= config.get("pad_token_id", 1) + 1
     longest = read("sentence_bert_config.json").get("max_seq_length")
     # sentence-transformers adds empty prompts to what it saves: they do not say that there is none.
     prompts = {prompt: str(text) for prompt, text in (own.get("prompts") or {}).items() if text}

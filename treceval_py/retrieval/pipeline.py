@@ -23,7 +23,7 @@ from treceval_py.errors import RunnerError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.retrieval import exact, indexing
 from treceval_py.retrieval.collection import Collection
-from treceval_py.retrieval.engines import PACKAGES, Reranker, check_engine, encoder_maker
+from treceval_py.retrieval.engines import PACKAGES, Reranker, encoder_maker
 from treceval_py.retrieval.external import Embedded, Imported
 from treceval_py.retrieval.hub import ENCODING, check_packages
 from treceval_py.retrieval.indexing import IndexSettings
@@ -276,7 +276,10 @@ def check_request(request: Request) -> None:
     if isinstance(retriever, Bm25):
         analyser(retriever)
     if isinstance(retriever, Dense):
-        check_engine(retriever.model, retriever.engine)
+        if retriever.model.kind == "reranker":
+            kind = "the model was found as a reranker, which makes no vectors"
+            raise RunnerError(kind, "Give it to a Reranker.", file=retriever.model.name)
+        encoder_maker(retriever.model, retriever.settings, retriever.batch_size, retriever.engine)  # only to check it
         if retriever.sparse and retriever.index is not None:
             raise RunnerError("Faiss has no index for sparse vectors", "Search them exactly.")
     if request.reranker is not None:
@@ -373,7 +376,7 @@ def _encoded(request: Request, dense: Dense, looked: Surveys, log: Logbook) -> t
             "vectors": [store.survey.count, store.dimensions], "shards": len(store.names),
             "shard_size": store.survey.shard_size, "by": (ways := store.makers()),
         }  # fmt: skip
-        if len(ways) > 1 or dense.engine not in {None, ways[0].get("engine")}:
+        if len(ways) > 1 or dense.engine not in {None, str(ways[0].get("engine")).lower()}:
             log.note(
                 f"Some embeddings of the {side} were made in another way than the others, or than asked for (engine, "
                 "device, batch size, versions: the manifest lists them), so their last digits may differ."

@@ -18,6 +18,7 @@ from treceval_py.retrieval import indexing
 from treceval_py.retrieval.devices import default_batch_size
 from treceval_py.retrieval.engines import Reranker, check_engine, encoder_maker, reranker_maker
 from treceval_py.retrieval.external import Imported
+from treceval_py.retrieval.lexical import Bm25
 from treceval_py.retrieval.models import Side
 from treceval_py.retrieval.pipeline import Dense, Request, Surveys, check_request, look, store_of
 from treceval_py.retrieval.pool import Maker, Pool, Task, open_pool
@@ -119,7 +120,8 @@ def _steps(
         retriever.look(reporter)
         yield "vectors", f"{retriever.dimensions} dimensions, made elsewhere", 0
     if not isinstance(retriever, Dense | Imported):
-        yield "search", type(retriever).__name__.lower(), 0
+        words = f"{retriever.name}, k1 {retriever.k1}, b {retriever.b}" if isinstance(retriever, Bm25) else "jaccard"
+        yield "search", words, 0
     elif retriever.index is not None:
         needed = indexing.check(retriever.index, retriever.dimensions, passages)
         index = "of unknown size" if needed is None else f"{decimal(needed)} in memory and on disk"

@@ -159,10 +159,12 @@ def open_pool(maker: Maker, devices: Sequence[str], ray: str | None = None) -> P
     Raises
     ------
     RunnerError
-        A worker cannot be made, or there is no such cluster.
+        A worker cannot be made, there is no device, or there is no such cluster.
     """
     if ray is not None:
         return Places(maker, Actors(ray))
+    if not devices:
+        raise RunnerError("there is no device to work on", "Name one, such as cpu.")
     return Here(maker, devices[0]) if len(devices) == 1 else Places(maker, Processes(devices))
 
 

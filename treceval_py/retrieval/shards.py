@@ -280,8 +280,8 @@ def read_manifest(folder: str) -> Manifest:
         if "shard" in entry:
             shards[_name(entry["shard"]["texts"])] = entry["shard"]
         content |= entry
-    if content.get("format") != FORMAT:
-        raise RunnerError(f"this is not a manifest of '{FORMAT}'", _again(folder), file=path)
+    if content.get("format") != FORMAT or "texts" not in content:  # both are written at once
+        raise RunnerError(f"this is not a whole manifest of '{FORMAT}'", _again(folder), file=path)
     length = sum(map(len, lines)) + len(lines)
     return Manifest(content["made"], content["shard_size"], content["texts"], shards, length)
 

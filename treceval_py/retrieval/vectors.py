@@ -131,7 +131,7 @@ class FileVectors(StreamedVectors):
 
     def _read(self) -> Iterator[AnyArray]:
         """Yield the rows, a few megabytes at a time."""
-        step = max(PORTION_BYTES // self._table()[:1].nbytes, 1)
+        step = max(PORTION_BYTES // max(self._table()[:1].nbytes, 1), 1)  # nothing, if the file is empty
         for start in range(0, self.count, step):
             yield self._table()[start : start + step]
 
