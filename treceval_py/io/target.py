@@ -88,14 +88,13 @@ def _begun(target: str, mode: int) -> BinaryIO:
         path = os.path.join(folder, f".{name}.treceval{number}")
         while _is_free(path):
             OPEN.add(path)
-            try:
+            with suppress(FileExistsError):  # another process was faster
                 raw = open(path, "xb", opener=lambda path, flags: os.open(path, flags, mode))  # noqa: SIM115 - the caller's
-                lock(raw)
-                if _is_same(path, os.fstat(raw.fileno())):
-                    return raw
+                with suppress(BlockingIOError):  # or is about to remove it
+                    lock(raw)
+                    if _is_same(path, os.fstat(raw.fileno())):
+                        return raw
                 raw.close()
-            except (FileExistsError, BlockingIOError):  # another process was faster, or is about to remove it
-                pass
             OPEN.discard(path)
     raise AssertionError  # there are always more numbers
 
