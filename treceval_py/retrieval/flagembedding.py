@@ -40,12 +40,14 @@ class _HandOut(Tokens):
         """Return a pair, which FlagReranker would join of a query and a passage: here they are joined already."""
         return pair[0]
 
-    def pad(self, inputs: dict[str, list[IntArray]], **_: Any) -> Any:
+    def pad(self, inputs: Any, **_: Any) -> Any:
         """Return a batch as tensors. FlagEmbedding first tries how many texts fit: that size it asks for twice."""
         from transformers import BatchEncoding  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
         if not inputs:
             raise _NoBatchError
+        if isinstance(inputs, list):  # before FlagEmbedding 1.4.2
+            inputs = {name: [row[name] for row in inputs] for name in inputs[0]}
         size, longest = len(inputs["input_ids"]), len(inputs["input_ids"][0])
         if self._trying and size != self.size:
             self.size, self.inputs = size, inputs
