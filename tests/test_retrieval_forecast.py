@@ -67,6 +67,14 @@ def test_a_plan_has_the_time_of_each_stage_and_says_what_is_not_measured(tmp_pat
     one = r"[0-9.]+ (s|min)"
     every = ", ".join(rf"{stage} {one}" for stage in stages)
     assert re.search(rf"^time +about {one}: {every}$", told, re.MULTILINE)
+    with_first, alone = (
+        treceval(
+            ["retrieve", str(DATA), "-o", str(tmp_path / "run.txt"), "--retriever", "jaccard", "--dry-run", *more]
+        ).out
+        for more in (["--rerank", reranker], [])
+    )
+    sizes = [float(re.search(rb"^to write +([0-9.]+) kB$", text, re.MULTILINE)[1]) for text in (with_first, alone)]
+    assert sizes[0] == pytest.approx(2 * sizes[1], abs=0.1)  # the run, and that of the first stage
     told = treceval([*given, "--index", "Flat"]).err.decode()
     assert "note: The time is without the search.\n" in told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "reranker"]

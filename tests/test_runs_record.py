@@ -79,6 +79,9 @@ def test_names_take_the_place_of_paths_and_texts_stay(tmp_path: Path, monkeypatc
     assert names_only({**told, "inputs": [{"file": "two words/run.txt"}]}) == {
         **told, "run": {"file": "run.txt", "k": 5}, "inputs": [{"file": "run.txt"}],
     }  # fmt: skip
+    assert names_only({"host": "box", "reranker": {"by": [{"host": "box", "device": "cpu"}]}}) == {
+        "reranker": {"by": [{"device": "cpu"}]}
+    }
 
 
 def test_a_query_is_named_by_its_hash() -> None:

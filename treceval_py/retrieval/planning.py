@@ -129,9 +129,9 @@ def _steps(
     else:
         sparse = isinstance(retriever, Dense) and retriever.sparse
         yield "search", f"exact, {'by sparse products' if sparse else retriever.similarity}", 0
-    if reranker is not None:
-        yield "rerank", f"at most {queries * min(k, reranker.depth):,} pairs with {reranker.model.name}", 0
     run = queries * k * (LINE + len(f"{passages}{queries}{request.tag}"))
+    if reranker is not None:  # the run of the first stage is kept in the work folder
+        yield "rerank", f"at most {queries * min(k, reranker.depth):,} pairs with {reranker.model.name}", run
     yield "run", f"{request.output}: at most {decimal(run)}", run
 
 

@@ -21,6 +21,9 @@ from treceval_py.version import __version__
 PATHS = frozenset({"chosen_in", "command", "file", "folder", "name", "qrels"})
 """Keys of a record whose values can be paths."""
 
+PLACES = frozenset({"directory", "host"})
+"""Keys of a record that say where work was done."""
+
 
 def sidecar_of(run: str) -> str:
     """Return the path of a run's record."""
@@ -149,18 +152,18 @@ def provenance(
 
 
 def names_only(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with the base names of files, without their folders.
+    """Return a record with the base names of files, without their folders and the machine's name.
 
     Texts, such as instructions, are unchanged; notes that name files have the base names, too.
     """
     files = {file for file in _files(record) if os.sep in file}
     names = {file: without_folders(file) for file in sorted(files, key=len, reverse=True)}
-    return {key: _name_only(key, value, names) for key, value in record.items() if key != "directory"}
+    return {key: _name_only(key, value, names) for key, value in record.items() if key not in PLACES}
 
 
 def _name_only(key: str, value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
-        return {each: _name_only(each, value[each], names) for each in value if each != "directory"}
+        return {each: _name_only(each, value[each], names) for each in value if each not in PLACES}
     if isinstance(value, (list, tuple)):
         return [_name_only(key, each, names) for each in value]
     if key == "notes" and isinstance(value, str):
