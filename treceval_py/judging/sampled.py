@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import AnyArray, BoolArray, FloatArray, IntArray
+from treceval_py.data.ids import Ids
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking, without_self
 from treceval_py.data.run import Run
+from treceval_py.data.sample import Sample
 from treceval_py.errors import EvaluationError
 from treceval_py.judging.judged import Hits, JudgedRun, nth_of
 from treceval_py.judging.located import labelled
@@ -100,7 +102,7 @@ class JudgedSample(JudgedRun):
 
     @property
     def weight(self) -> FloatArray:
-        """The number of documents that each one of `pool` represents, 1 / probability; 0 if none like it was drawn. (D,)."""
+        """The number of documents that each one of `pool` represents, 1 / probability; 0 if that is 0. (D,)."""
         weight = np.zeros(len(self.pool.query))
         return np.divide(1.0, self.pool.probability, out=weight, where=self.pool.probability > 0)
 
@@ -199,3 +201,31 @@ def judge_sample(qrels: Qrels, run: Run, ranking: Ranking, *, complete: bool) ->
     with_labels = Hits(judged.hits.query, judged.hits.rank, rel[row])
     run_of_labels = JudgedRun(judged.qids, with_labels, ideal, judged.num_ret, judged.tag)
     return _with_sample(run_of_labels, row, pool, strata, random, depth)
+
+
+def drawn_labels(labels: str, missed: str = "") -> JudgedSample:
+    """Return the judged sample of one query from its labels in rank order, for worked examples and tests.
+
+    Parameters
+    ----------
+    labels : str
+        One label per rank, separated by blanks: a judgment and, after a colon, the document's stratum or, if these are
+        numbers, its probability; or ``-`` for a document that is not in the pool.
+    missed : str
+        The labels of documents that were not retrieved.
+
+    Examples
+    --------
+    >>> drawn_labels("1:a - -1:b", missed="0:b").weight.tolist()
+    [1.0, 2.0, 2.0]
+    """
+    ranked, others = labels.split(), missed.split()
+    pooled = [(f"{at:09}", *label.split(":")) for at, label in enumerate(ranked + others) if label != "-"]
+    docids, rels, drawn = (np.array(column, dtype=object) for column in zip(*pooled, strict=True))
+    sample = Sample(drawn)
+    if all(text.replace(".", "").isdecimal() for text in drawn):
+        sample = Sample(None, drawn.astype(np.float64), np.ones(len(drawn), dtype=np.int64))
+    offsets = np.array([0, len(pooled)])
+    qrels = Qrels.from_columns(["q"], offsets, Ids.from_text(docids.tolist()), rels.astype(np.int64), sample=sample)
+    run = Run({"q": {f"{at:09}": -float(at) for at in range(len(ranked))}})
+    return judge_sample(qrels, run, Ranking(), complete=True)

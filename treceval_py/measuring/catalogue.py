@@ -24,6 +24,7 @@ from treceval_py.measuring import (
     precision,
     preferences,
     registry,
+    sampled,
     sets,
     user_models,
 )
@@ -103,6 +104,8 @@ count = functools.partial(declare, kind=registry.COUNT, average=registry.SUM, bo
 geometric = functools.partial(declare, average=registry.GEOMETRIC, per_query=False)
 cut = functools.partial(declare, at="cutoff", cutoffs=CUTOFFS)
 cut_at_10 = functools.partial(cut, cutoffs=(10,))
+drawn = functools.partial(declare, needs="sample", bounds=FROM_0)
+drawn_at = functools.partial(drawn, undefined_without="drawn")
 cut_early = functools.partial(cut, cutoffs=(5, 10, 20))
 
 
@@ -248,6 +251,17 @@ declare(
     needs="confidence",
     bounds=ANY,
 )
+# Judgments of a sample.
+drawn(sampled.extended_inferred_average_precision, "xinfAP", "xinfAP")
+drawn(sampled.inferred_ndcg, "infNDCG", "infNDCG")
+drawn(sampled.inferred_precision, "iP", "iP", at="cutoff", cutoffs=(10, 50, 100), bounds=(0.0, 1.0))
+drawn(sampled.inferred_relevant_retrieved, "inum_rel_ret", "INumRelRet", average=registry.SUM)
+drawn(sampled.inferred_relevant, "inum_rel", "INumRel", average=registry.SUM)
+drawn_at(sampled.stat_average_precision, "statAP", "statAP", mean="statMAP")
+drawn_at(sampled.stat_variance, "varAP", "varAP", average=registry.VARIANCE, mean="VAR_MAP", bounds=ANY)
+drawn_at(sampled.stat_r_precision, "statRprec", "statRprec", mean="statMRP")
+drawn_at(sampled.stat_precision, "statPC", "statPC", at="cutoff", cutoffs=(30,), mean="statMPC")
+drawn_at(sampled.stat_ndcg, "statNDCG", "statNDCG", at="cutoff", cutoffs=(30,), mean="statMNDCG", bounds=ANY)
 # Subtopics.
 cut_early(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", "alpha_DCG α_DCG")
 cut_early(
@@ -305,6 +319,7 @@ NICKNAMES |= {
 SECTIONS: dict[str, str] = {
     "precision": "Precision, recall and related measures",
     "incomplete": "Incomplete judgments",
+    "sampled": "Judgments of a sample",
     "gains": "Cumulated gain",
     "cascade": "Cascade and rank-biased models",
     "graded": "Graded average precision",

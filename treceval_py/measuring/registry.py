@@ -25,6 +25,7 @@ from treceval_py.data.ids import shown
 from treceval_py.errors import MeasureError, brief
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
+from treceval_py.judging.sampled import JudgedSample
 from treceval_py.measuring.facts import Labels, Promotes, Sums, checked
 from treceval_py.measuring.parameters import JUDGED_ONLY, PARAMETERS, Parameter, Tail
 
@@ -82,6 +83,7 @@ def _logarithms(values: FloatArray) -> FloatArray:
 
 MEAN = Average("mean", np.asarray, operator.truediv)
 SUM = Average("sum", lambda values: values, lambda total, _: total)
+VARIANCE = Average("variance of the mean", np.asarray, lambda total, count: total / count**2)
 GEOMETRIC = Average("geometric mean", _logarithms, lambda total, count: math.exp(total / count))
 NO_AVERAGE = Average("none", lambda values: values, lambda _, __: 0.0)
 
@@ -125,9 +127,10 @@ class Family:
         Whether a query that the run lacks keeps its value, even where other measures count 0 for it.
     needs : str
         The attribute of ``Ranking`` that a run must be judged with; empty if the ranks of judged documents are enough.
-    undefined_without : {"relevant", "found", "nonrelevant"}
-        The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff), or
-        retrieved ones that are not relevant. Conventions decide how such a query counts.
+    undefined_without : {"relevant", "found", "nonrelevant", "drawn"}
+        The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff),
+        retrieved ones that are not relevant, or relevant ones of queries with documents drawn at random. Conventions
+        decide how such a query counts.
     mean : str
         The name of its mean, without a cutoff, if that has its own: ``MAP`` of ``AP``.
     later : tuple of str
@@ -386,7 +389,7 @@ class Measure:
 
 
 KINDS: Mapping[str, Any] = {
-    **{each.__name__: each for each in (JudgedRun, JudgedGroups, JudgedPreferences)},
+    **{each.__name__: each for each in (JudgedRun, JudgedGroups, JudgedPreferences, JudgedSample)},
     "Run": JudgedRun,
     "Any": Any,
 }
@@ -485,12 +488,14 @@ def declare(
         Other families with the same name, and how they differ, for ``explain``.
     of_judgments : bool
         Whether a query that the run lacks keeps its value, even where other measures count 0 for it.
-    needs : {"", "tied", "pooled", "confidence", "documents"}
+    needs : {"", "tied", "pooled", "confidence", "documents", "sample"}
         What the run must be judged with, as in `judge`: the possible ranks of tied documents, documents judged for
-        other queries, the confidence that scores express, or all documents with ids and scores.
-    undefined_without : {"relevant", "found", "nonrelevant"}
-        The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff), or
-        retrieved ones that are not relevant. The profile decides how such a query counts.
+        other queries, the confidence that scores express, or all documents with ids and scores; or how documents were
+        drawn, for a function of a `JudgedSample`.
+    undefined_without : {"relevant", "found", "nonrelevant", "drawn"}
+        The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff),
+        retrieved ones that are not relevant, or relevant ones of queries with documents drawn at random. The profile
+        decides how such a query counts.
     mean : str, optional
         The name of its mean, without a cutoff, if that has its own: ``"MAP"`` of ``AP``.
     later : iterable of str

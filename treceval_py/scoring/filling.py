@@ -25,6 +25,7 @@ from treceval_py.io.trec import Judgments
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge_by, judge_groups, missing_queries
 from treceval_py.judging.preferences import judge_preferences
+from treceval_py.judging.sampled import JudgedSample, judge_sample
 from treceval_py.judging.streaming import Retrieved, judge_file
 from treceval_py.measuring import Measure
 from treceval_py.measuring.registry import REAL, TEXT, definition_of
@@ -81,6 +82,8 @@ def judge_opened(
     if not isinstance(judgments, Qrels):
         by: Any = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
         judged = by(judgments, form, complete=complete, ranking=ranking)
+    elif ranking.sample:
+        judged = judge_sample(judgments, form if isinstance(form, Run) else Run(form), ranking, complete=complete)
     elif isinstance(form, File):
         judged, retrieved = judge_file(
             judgments,
@@ -353,6 +356,8 @@ def _defined(measure: Measure | None, judged: JudgedRun) -> BoolArray:
     level = int(given.get("level", 1))
     if without == "relevant":
         return judged.num_rel(level) > 0
+    if isinstance(judged, JudgedSample) and without == "drawn":
+        return judged.drawn & (judged.num_rel(level) > 0)
     if without == "nonrelevant":
         return judged.num_ret > judged.num_rel_ret(level)
     relevant = judged.found(level)
