@@ -10,16 +10,16 @@ import math
 
 import numpy as np
 
-from treceval_py._types import BoolArray, FloatArray
+from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.judging.judged import ratio
 from treceval_py.judging.sampled import JudgedSample
 from treceval_py.measuring.incomplete import SMALL
 
 
-def _expected(run: JudgedSample, level: int, *, above: bool) -> FloatArray:
+def expected(run: JudgedSample, level: int, *, above: bool) -> FloatArray:
     """Estimate the relevant documents of the pool down to each hit, or only those above it. (H,)."""
 
-    def expected() -> FloatArray:
+    def summed() -> FloatArray:
         (query, _, rel), strata, queries = run.hits, run.of_strata, np.arange(len(run.qids))
         total, first = np.zeros(len(rel)), np.searchsorted(query, queries)[query]
         # Strata are numbered within their queries, so that one pass counts the documents of all n-th strata.
@@ -33,13 +33,13 @@ def _expected(run: JudgedSample, level: int, *, above: bool) -> FloatArray:
             total += seen * (relevant + SMALL) / (judged + 3 * SMALL)
         return total
 
-    return run.once(("expected", level, above), expected)
+    return run.once(("expected", level, above), summed)
 
 
 def _expected_within(run: JudgedSample, level: int, within: BoolArray) -> FloatArray:
     """Estimate the relevant documents of the pool down to the last hit of those in a mask (H,). (Q,)."""
     last = np.zeros(len(run.qids))
-    last[run.hits.query[within]] = _expected(run, level, above=False)[within]  # of several, the last one stays
+    last[run.hits.query[within]] = expected(run, level, above=False)[within]  # of several, the last one stays
     return last
 
 
@@ -81,7 +81,7 @@ def extended_inferred_average_precision(
     array([1.])
     """
     relevant = run.hits.rel >= level
-    precision = (1.0 + _expected(run, level, above=True)[relevant]) / run.hits.rank[relevant]
+    precision = (1.0 + expected(run, level, above=True)[relevant]) / run.hits.rank[relevant]
     total = run.sum(run.hits.query[relevant], run.weight[run.row[relevant]] * precision)
     estimated = inferred_relevant(run, level=level)
     capped = divide_by == "capped" and run.depth is not None
@@ -227,6 +227,12 @@ def inferred_relevant(run: JudgedSample, *, level: int = 1) -> FloatArray:
     return run.once(("relevant", level), lambda: run.estimated(run.pool.rel >= level))
 
 
+def sampled(run: JudgedSample, least: int | None = None) -> IntArray:
+    """Count the judged documents of each query, retrieved or not, with at least some judgment. (Q,)."""
+    pool = run.pool
+    return run.once(("sampled", least), lambda: run.count(pool.query if least is None else pool.query[pool.rel >= least]))
+
+
 def _weights(run: JudgedSample, level: int) -> FloatArray:
     """Return the weights of relevant hits, and 0 for the others. (H,)."""
     return np.where(run.hits.rel >= level, run.weight[run.row], 0.0)
@@ -368,7 +374,7 @@ def stat_ndcg(run: JudgedSample, *, cutoff: int, version: str = "v3") -> FloatAr
         ideal = run.sum(best.query, (2.0**best.rel - 1) / discounts[best.rank - 1])
     else:
         sums = np.append(0.0, np.cumsum(1 / discounts))
-        very, all_ = (run.count(run.pool.query[run.pool.rel >= least]) for least in (2, 1))
+        very, all_ = (sampled(run, least) for least in (2, 1))
         high, low = (sums[np.minimum(number, cutoff)] for number in (very, np.maximum(very, all_ - very)))
         ideal = 3 * high + low - high
     return ratio(run.sum(query, gains / discounts[rank - 1]), ideal)
@@ -405,7 +411,7 @@ def stat_variance(run: JudgedSample, *, level: int = 1, version: str = "v3") -> 
     (array([0.]), array([0.03125]))
     """
     query, rank, rel = run.hits
-    weights, weight, drawn, judged = _weights(run, level), run.weight, run.pool, run.count(run.pool.query)
+    weights, weight, drawn, judged = _weights(run, level), run.weight, run.pool, sampled(run)
     estimated, value = inferred_relevant(run, level=level), stat_average_precision(run, level=level)
     differences = np.where(drawn.rel >= level, -weight * value[drawn.query], 0.0)
     differences[run.row] += weights * _precisions(run, level)
