@@ -196,3 +196,177 @@ def printed_sample_eval(rows: Sequence[Row]) -> str:
             shown = f"{value:9d}" if isinstance(value, int) else f"{value:14.4f}"
         lines.append(f"{name}{chr(9) * (2 - (len(name) > 7))}{qid}\t{shown}\n")
     return "".join(lines)
+
+
+class Topic(NamedTuple):
+    """What statAP_MQ_eval prints about a topic.
+
+    Attributes
+    ----------
+    qid, kind : str
+        The topic, and how its documents were drawn: ``NEU``, ``UMASS`` or ``MIXED``.
+    values : dict of str to float
+        The values by their names there; empty if the topic is not scored.
+    """
+
+    qid: str
+    kind: str
+    values: Mapping[str, float]
+
+
+def statap(
+    prels: bytes,
+    run: bytes,
+    *,
+    names: tuple[str, str] = ("<judgments>", "<run>"),
+    version: str = "v3",
+    fixed: bool = False,
+    kind: str = "",
+) -> tuple[list[Topic], dict[str, float]]:
+    """Return what statAP_MQ_eval prints about each topic, with ``-q``, and its means.
+
+    Lines without a probability from 0 to 1, or with a grade of -999 or less, are left out. Where a topic comes in
+    several blocks of lines, the last one has the counts, and the length of the ranking. Equal scores, for which the
+    program has no rule, are ordered by descending id.
+
+    Parameters
+    ----------
+    prels, run, names
+        As for `sample_eval`.
+    version : {"v3", "v4"}
+        The version: 2007's, or one changed in 2018.
+    fixed : bool
+        Leave out documents selected by an algorithm alone, and keep the probabilities of the others (``-f``).
+    kind : {"", "NEU", "MIXED"}
+        Score only topics of this kind (``-n``, ``-m``).
+
+    Raises
+    ------
+    InputError
+        A file does not have the program's format.
+    EvaluationError
+        The program stops: no topic has a value, or a value divides by zero.
+    """
+    judged: dict[str, dict[bytes, tuple[int, object, int]]] = {}
+    methods: dict[str, set[bytes]] = {}
+    counts: dict[str, list[int]] = {}
+    for topic, lines in groupby(_records(prels, 5, names[0]), lambda line: decode(line[0])):
+        grades = []
+        for _, docid, word, method, share in lines:
+            grade, drawn = int(_number(word, names[0])), -1.0 if share == b"NA" else _number(share, names[0])
+            if grade <= LEAST_GRADE or not 0 <= drawn <= 1:
+                continue
+            methods.setdefault(topic, set()).add(method)
+            if not fixed or method != b"0":
+                # With -f, probabilities stay: they are those of a document drawn at random.
+                judged.setdefault(topic, {})[docid] = grade, drawn, 1 if fixed else int(method)
+                grades.append(grade)
+        counts[topic] = grades
+    fields = [line.split() for line in run.splitlines() if line.strip()]
+    sample = judge_sample(
+        _qrels(judged, names[0], strata=False), _run(fields, names[1], zeros=True), Ranking(), complete=False
+    )
+    blocks = {decode(topic): len(list(lines)) for topic, lines in groupby(fields, lambda line: line[0])}
+    lengths = np.array([blocks[qid] for qid in sample.qids], dtype=np.int64)
+    shown = sample.hits.rank <= lengths[sample.hits.query]
+    below = sample.row[~shown]
+    sample = replace(sample, hits=sample.hits.where(shown), row=sample.row[shown], num_ret=lengths, _made={})
+    for least in (None, 1, 2):
+        of_topics = [sum(least is None or grade >= least for grade in counts[qid]) for qid in sample.qids]
+        sample.once(("sampled", least), lambda column=np.array(of_topics, dtype=np.int64): column)  # type: ignore[misc]
+    columns = _columns(sample, version)
+    rels = sample.pool.rel.copy()
+    rels[below] = 0  # what the ranking was cut of is in no sum of the variance; R̂ has been computed with it
+    without = replace(sample, pool=sample.pool._replace(rel=rels))
+    columns["varAP"] = sampled.stat_variance(without, version=version)
+    topics, last = [], dict[str, float]()
+    for qid in _in_order(sample.qids):
+        place = sample.qids.index(qid)
+        drawn = {*methods[qid]}
+        how = "UMASS" if drawn == {b"0"} else "MIXED" if drawn & {b"0", b"2"} else "NEU"
+        if how == "UMASS" or (kind and how != kind):
+            topics.append(Topic(qid, how, {}))
+            continue
+        values = {name: float(column[place]) for name, column in columns.items()}
+        if not values["Relevant"]:  # the names that follow keep the values of the topic before
+            lacking = dict.fromkeys(("nDCG", "varAP"), np.nan) | last if version == "v3" else {"varAP": -1.0}
+            values |= {"AP": np.nan, "R-prec": -1.0, "sampled_in_list": 0.0} | lacking
+        elif values["sampled"] == 1 or np.isinf(values["Relevant"]):
+            raise _dead(names[0])
+        last = {name: values[name] for name in ("nDCG", "varAP") if name in values}
+        topics.append(Topic(qid, how, values))
+    valid = [topic.values for topic in topics if topic.values and topic.values["Relevant"]]
+    if not valid:
+        raise _dead(names[0])
+    means = {name: sum(values[name] for values in valid) / len(valid) for name in columns if name not in _COUNTS}
+    return topics, {"valid_topics": len(valid), **means, "varAP": means["varAP"] / len(valid)}
+
+
+_COUNTS = ("Relevant", "sampled", "sampled_relev", "sampled_in_list", "sampled_relev_in_list")
+
+
+def _columns(sample: JudgedSample, version: str) -> dict[str, np.ndarray]:
+    """Return the values of all topics, by their names in the program."""
+    cutoffs = (30,) if version == "v3" else (10, 20, 50, 100)
+    return {
+        "Relevant": sampled.inferred_relevant(sample),
+        "sampled": sampled.sampled(sample),
+        "sampled_relev": sampled.sampled(sample, 1),
+        "sampled_in_list": sample.count(sample.hits.query),
+        "sampled_relev_in_list": sample.num_rel_ret(1),
+        "AP": sampled.stat_average_precision(sample),
+        "R-prec": sampled.stat_r_precision(sample),
+        **{f"Prec_at_{at}": sampled.stat_precision(sample, cutoff=at, version=version) for at in cutoffs},
+        **{
+            "nDCG" if version == "v3" else f"nDCG_{at}": sampled.stat_ndcg(sample, cutoff=at, version=version)
+            for at in cutoffs
+        },
+    }
+
+
+def printed_statap(topics: Sequence[Topic], means: Mapping[str, float], version: str = "v3") -> str:
+    """Return topics and means as statAP_MQ_eval prints them."""
+    lines, v3, digits = list[str](), version == "v3", 6 if version == "v3" else 3
+    for qid, kind, values in topics:
+        ending = {"UMASS": "UMASS", "MIXED": "MIXED " if v3 else ""}.get(kind, f"{kind} ")
+        lines += ["", f"\ttopic={qid}  {ending}"]
+        if not values:
+            continue
+        lacks = not values["Relevant"]
+        shown = {name: f"{name}={value:.{digits}f}" for name, value in values.items()}
+        shown |= {name: f"{name}={int(value)}" for name, value in values.items() if name in _COUNTS[1:]}
+        shown["varAP"] = f"varAP={_digits(values['varAP'])}"
+        if v3:
+            shown["nDCG"] = f"nDCG={_digits(values['nDCG'])}"
+        if lacks:
+            shown["AP"] = "AP=NA--no relevant docs"
+            if v3:
+                shown |= {"R-prec": "R-prec=NA--no relevant docs", "Prec_at_30": "Prec_at_30=0"}
+        lines += [
+            "\t{Relevant}  {sampled} {sampled_relev}".format_map(shown),
+            "\t{sampled_in_list}  {sampled_relev_in_list}".format_map(shown),
+        ]
+        if v3:
+            lines.append("\t{AP}  {R-prec}  {Prec_at_30}  {nDCG}".format_map(shown))
+        else:
+            shown["Prec_at_100"] = shown["Prec_at_100"].replace("100", "50", 1)
+            lines.append("\t{AP}  {R-prec}".format_map(shown))
+            lines.append("\t{Prec_at_10} {Prec_at_20} {Prec_at_50} {Prec_at_100}".format_map(shown))
+            lines.append(" \t{nDCG_10} {nDCG_20} {nDCG_50} {nDCG_100}".format_map(shown))
+        lines.append("\t{varAP}".format_map(shown))
+    on, mean = "_on_valid_topics", {name: _digits(value) for name, value in means.items()}
+    lines += ["", f" valid_topics={mean['valid_topics']}"]
+    lines.append(f" statMAP{on}={mean['AP']}    VAR_MAP={mean['varAP']} ")
+    lines.append(f" statMRP{on}={mean['R-prec']}")
+    for name, value in mean.items():
+        label, _, at = name.rpartition("_")
+        if label == "Prec_at":
+            lines.append(f" statMPC_{at} {on}={value} ")
+        elif name.startswith("nDCG"):
+            lines.append(f" statMNDCG{name[4:]}{on}={value} ")
+    return "\n".join([*lines, "", ""])
+
+
+def _digits(value: float) -> str:
+    """Return a number as Perl prints it; nothing for one that was never computed."""
+    return "" if value != value else f"{value:.15g}"
