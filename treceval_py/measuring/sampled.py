@@ -230,7 +230,9 @@ def inferred_relevant(run: JudgedSample, *, level: int = 1) -> FloatArray:
 def sampled(run: JudgedSample, least: int | None = None) -> IntArray:
     """Count the judged documents of each query, retrieved or not, with at least some judgment. (Q,)."""
     pool = run.pool
-    return run.once(("sampled", least), lambda: run.count(pool.query if least is None else pool.query[pool.rel >= least]))
+    return run.once(
+        ("sampled", least), lambda: run.count(pool.query if least is None else pool.query[pool.rel >= least])
+    )
 
 
 def _weights(run: JudgedSample, level: int) -> FloatArray:

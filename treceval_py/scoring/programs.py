@@ -5,6 +5,7 @@ These programs read and average in ways of their own, which no profile has: see 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py.data.ids import Ids, decode
+from treceval_py.data.ids import Ids, decode, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
@@ -25,6 +26,9 @@ from treceval_py.measuring import sampled
 
 DIES = 255
 """The exit status where the programs divide by zero."""
+
+LEAST_FIELDS = 5
+"""The fields of a run's line that statAP_MQ_eval needs."""
 
 LEVELS = np.arange(11) / 10
 
@@ -55,9 +59,12 @@ def _records(text: bytes, size: int, name: str) -> list[list[bytes]]:
 
 def _number(word: bytes, name: str) -> float:
     try:
-        return float(word)
+        value = float(word)
     except ValueError:
-        raise InputError(f"'{decode(word)}' is not a number", "Give a number.", file=name) from None
+        value = math.nan
+    if math.isnan(value):
+        raise InputError(f"{quoted(word)} is not a number", "Give a number.", file=name)
+    return value
 
 
 def _run(lines: Sequence[Sequence[bytes]], name: str, *, zeros: bool) -> Run:
@@ -262,7 +269,13 @@ def statap(
                 judged.setdefault(topic, {})[docid] = grade, drawn, 1 if fixed else int(method)
                 grades.append(grade)
         counts[topic] = grades
-    fields = [line.split() for line in run.splitlines() if line.strip()]
+    fields = []
+    for number, line in enumerate(run.splitlines(), 1):
+        if words := line.split():
+            fields.append(words)
+            if len(words) < LEAST_FIELDS:
+                problem = f"{len(words)} fields, but a run's line has {LEAST_FIELDS} or more"
+                raise InputError(problem, "Write qid Q0 docid rank score tag.", file=names[1], line=number)
     sample = judge_sample(
         _qrels(judged, names[0], strata=False), _run(fields, names[1], zeros=True), Ranking(), complete=False
     )
@@ -288,9 +301,10 @@ def statap(
             topics.append(Topic(qid, how, {}))
             continue
         values = {name: float(column[place]) for name, column in columns.items()}
-        if not values["Relevant"]:  # the names that follow keep the values of the topic before
-            lacking = dict.fromkeys(("nDCG", "varAP"), np.nan) | last if version == "v3" else {"varAP": -1.0}
-            values |= {"AP": np.nan, "R-prec": -1.0, "sampled_in_list": 0.0} | lacking
+        if not values["Relevant"]:
+            values |= {"AP": np.nan, "R-prec": -1.0, "varAP": -1.0, "sampled_in_list": 0.0}
+            if version == "v3":  # nDCG and varAP are those of the topic before, if there is one
+                values |= dict.fromkeys(("R-prec", "Prec_at_30", "nDCG", "varAP"), np.nan) | last
         elif values["sampled"] == 1 or np.isinf(values["Relevant"]):
             raise _dead(names[0])
         last = {name: values[name] for name in ("nDCG", "varAP") if name in values}
@@ -324,49 +338,43 @@ def _columns(sample: JudgedSample, version: str) -> dict[str, np.ndarray]:
     }
 
 
+_TOPIC = """\
+\tRelevant={Relevant:.6f}  sampled={sampled:.0f} sampled_relev={sampled_relev:.0f}
+\tsampled_in_list={sampled_in_list:.0f}  sampled_relev_in_list={sampled_relev_in_list:.0f}
+\tAP={AP:.6f}  R-prec={R-prec:.6f}  Prec_at_30={Prec_at_30:.6f}  nDCG={nDCG:.15g}
+\tvarAP={varAP:.15g}
+"""
+
+_TOPIC_OF_V4 = """\
+\tRelevant={Relevant:.3f}  sampled={sampled:.0f} sampled_relev={sampled_relev:.0f}
+\tsampled_in_list={sampled_in_list:.0f}  sampled_relev_in_list={sampled_relev_in_list:.0f}
+\tAP={AP:.3f}  R-prec={R-prec:.3f}
+\tPrec_at_10={Prec_at_10:.3f} Prec_at_20={Prec_at_20:.3f} Prec_at_50={Prec_at_50:.3f} Prec_at_50={Prec_at_100:.3f}
+ \tnDCG_10={nDCG_10:.3f} nDCG_20={nDCG_20:.3f} nDCG_50={nDCG_50:.3f} nDCG_100={nDCG_100:.3f}
+\tvarAP={varAP:.15g}
+"""
+"""The second Prec_at_50 is the precision at 100."""
+
+_MEAN = """
+ valid_topics={valid_topics}
+ statMAP_on_valid_topics={AP:.15g}    VAR_MAP={varAP:.15g} \n statMRP_on_valid_topics={R-prec:.15g}
+"""
+
+
 def printed_statap(topics: Sequence[Topic], means: Mapping[str, float], version: str = "v3") -> str:
     """Return topics and means as statAP_MQ_eval prints them."""
-    lines, v3, digits = list[str](), version == "v3", 6 if version == "v3" else 3
+    text, v3 = "", version == "v3"
     for qid, kind, values in topics:
         ending = {"UMASS": "UMASS", "MIXED": "MIXED " if v3 else ""}.get(kind, f"{kind} ")
-        lines += ["", f"\ttopic={qid}  {ending}"]
-        if not values:
-            continue
-        lacks = not values["Relevant"]
-        shown = {name: f"{name}={value:.{digits}f}" for name, value in values.items()}
-        shown |= {name: f"{name}={int(value)}" for name, value in values.items() if name in _COUNTS[1:]}
-        shown["varAP"] = f"varAP={_digits(values['varAP'])}"
-        if v3:
-            shown["nDCG"] = f"nDCG={_digits(values['nDCG'])}"
-        if lacks:
-            shown["AP"] = "AP=NA--no relevant docs"
-            if v3:
-                shown |= {"R-prec": "R-prec=NA--no relevant docs", "Prec_at_30": "Prec_at_30=0"}
-        lines += [
-            "\t{Relevant}  {sampled} {sampled_relev}".format_map(shown),
-            "\t{sampled_in_list}  {sampled_relev_in_list}".format_map(shown),
-        ]
-        if v3:
-            lines.append("\t{AP}  {R-prec}  {Prec_at_30}  {nDCG}".format_map(shown))
-        else:
-            shown["Prec_at_100"] = shown["Prec_at_100"].replace("100", "50", 1)
-            lines.append("\t{AP}  {R-prec}".format_map(shown))
-            lines.append("\t{Prec_at_10} {Prec_at_20} {Prec_at_50} {Prec_at_100}".format_map(shown))
-            lines.append(" \t{nDCG_10} {nDCG_20} {nDCG_50} {nDCG_100}".format_map(shown))
-        lines.append("\t{varAP}".format_map(shown))
-    on, mean = "_on_valid_topics", {name: _digits(value) for name, value in means.items()}
-    lines += ["", f" valid_topics={mean['valid_topics']}"]
-    lines.append(f" statMAP{on}={mean['AP']}    VAR_MAP={mean['varAP']} ")
-    lines.append(f" statMRP{on}={mean['R-prec']}")
-    for name, value in mean.items():
-        label, _, at = name.rpartition("_")
-        if label == "Prec_at":
-            lines.append(f" statMPC_{at} {on}={value} ")
-        elif name.startswith("nDCG"):
-            lines.append(f" statMNDCG{name[4:]}{on}={value} ")
-    return "\n".join([*lines, "", ""])
-
-
-def _digits(value: float) -> str:
-    """Return a number as Perl prints it; nothing for one that was never computed."""
-    return "" if value != value else f"{value:.15g}"
+        text += f"\n\ttopic={qid}  {ending}\n"
+        if values:
+            shown = (_TOPIC if v3 else _TOPIC_OF_V4).format_map(values)
+            shown = re.sub(r"(\tAP|R-prec)=nan", r"\1=NA--no relevant docs", shown)
+            text += shown.replace("Prec_at_30=nan", "Prec_at_30=0").replace("=nan", "=")
+    text += _MEAN.format_map(means)
+    for name, value in means.items():
+        label, at = name.rsplit("_", 1) if "_" in name else (name, "")
+        if label in ("Prec_at", "nDCG"):
+            name = f"statMPC_{at} " if label == "Prec_at" else "statMNDCG_".rstrip("_" if v3 else "") + at
+            text += f" {name}_on_valid_topics={value:.15g} \n"
+    return text + "\n"
