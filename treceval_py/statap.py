@@ -1,4 +1,4 @@
-"""``python -m treceval_py.statap``: the command under that program's name, which `main` reads from ``sys.argv[0]``."""
+"""``python -m treceval_py.statap``: the command of that name."""
 
 from treceval_py.cli.main import main
 

@@ -46,7 +46,7 @@ def _expected_within(run: JudgedSample, level: int, within: BoolArray) -> FloatA
 def extended_inferred_average_precision(
     run: JudgedSample, *, level: int = 1, divide_by: str = "relevant"
 ) -> FloatArray:
-    r"""Extended infAP: estimate of AP from strata of which different shares were judged (sample_eval's infAP).
+    r"""xinfAP, extended infAP: estimate of AP from strata of which different shares were judged (sample_eval's infAP).
 
     Formula
     -------
@@ -103,8 +103,8 @@ def inferred_ndcg(run: JudgedSample, *, counts: str = "rounded") -> FloatArray:
     Parameters
     ----------
     counts : {"rounded", "exact"}
-        Whether the number of documents of a grade in the ideal ranking is rounded, halves up; if not, whole ranks within
-        it count, and those of the next grade continue from the fraction, as in TRECVID's version.
+        Whether the number of documents of a grade in the ideal ranking is rounded, halves up; if not, whole ranks
+        within it count, and those of the next grade continue from the fraction, as in TRECVID's version.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def inferred_ndcg(run: JudgedSample, *, counts: str = "rounded") -> FloatArray:
     >>> inferred_ndcg(drawn_labels("1:b -1:b")).round(4)
     array([1.2263])
     """
-    (query, rank, rel), size = run.hits, len(run.of_strata.query)
+    (_, rank, rel), size = run.hits, len(run.of_strata.query)
     stratum, gained = run.pool.stratum[run.row], rel > 0
     discounted = np.bincount(stratum[gained], rel[gained] / np.log2(rank[gained] + 1.0), size)
     seen, judged = np.bincount(stratum, minlength=size), np.bincount(stratum[rel >= 0], minlength=size)
@@ -230,9 +230,8 @@ def inferred_relevant(run: JudgedSample, *, level: int = 1) -> FloatArray:
 def sampled(run: JudgedSample, least: int | None = None) -> IntArray:
     """Count the judged documents of each query, retrieved or not, with at least some judgment. (Q,)."""
     pool = run.pool
-    return run.once(
-        ("sampled", least), lambda: run.count(pool.query if least is None else pool.query[pool.rel >= least])
-    )
+    rows = slice(None) if least is None else pool.rel >= least
+    return run.once(("sampled", least), lambda: run.count(pool.query[rows]))
 
 
 def _weights(run: JudgedSample, level: int) -> FloatArray:
@@ -387,19 +386,20 @@ def stat_variance(run: JudgedSample, *, level: int = 1, version: str = "v3") -> 
 
     Formula
     -------
-    varAP = (sum of (1-p)·y² - ((sum of y)² - sum of y²) / (m-1) + t) / R̂², over the m judged documents; y = w · (precision
-    - statAP) for a relevant document retrieved, -w · statAP for another relevant one, 0 for the others. In version 3 t is
-    the sum, over the relevant documents retrieved, of (sum of (1-p)/p² of those down to it) / rank²; in version 4 of
-    (sum of w/rank of those below it)² · (1-p)/p², and the value is multiplied by m / (judged documents retrieved + 0.1)
-    and at most 1.
+    varAP = (sum of (1-p)·y² - ((sum of y)² - sum of y²) / (m-1) + t) / R̂², over the m judged documents; y = w ·
+    (precision - statAP) for a relevant document retrieved, -w · statAP for another relevant one, 0 for the others. In
+    version 3 t is the sum, over the relevant documents retrieved, of (sum of (1-p)/p² of those down to it) / rank²; in
+    version 4 of (sum of w/rank of those below it)² · (1-p)/p², and the value is multiplied by m / (judged documents
+    retrieved + 0.1) and at most 1.
 
-    .. math:: \mathrm{varAP} = \frac{1}{\hat R^2} \left(\sum (1 - p) y^2 - \frac{(\sum y)^2 - \sum y^2}{m - 1} + t\right)
+    .. math:: \mathrm{varAP} = \frac{1}{\hat R^2} \left(\sum (1 - p) y^2 - \frac{(\sum y)^2 - \sum y^2}{m -
+        1} + t\right)
 
     Returns
     -------
     (Q,) float array
-        Its average is the variance of the mean, the sum over Q². Empty case: 0; without the second term when m = 1, where
-        the program stops.
+        Its average is the variance of the mean, the sum over Q². Empty case: 0; without the second term when m = 1,
+        where the program stops.
 
     References
     ----------
@@ -407,7 +407,7 @@ def stat_variance(run: JudgedSample, *, level: int = 1, version: str = "v3") -> 
 
     Examples
     --------
-    If everything was drawn for certain, y = precision - AP is left: of 1 and 1/2 under AP 3/4, (0 - (0 - 2/16) / 1) / 4.
+    If all were drawn for certain, y = precision - AP is left: of 1 and 1/2 with AP 3/4, (0 - (0 - 2/16) / 1) / 4.
 
     >>> stat_variance(drawn_labels("1:1 0:1", missed="")), stat_variance(drawn_labels("1:1 - - 1:1"))
     (array([0.]), array([0.03125]))

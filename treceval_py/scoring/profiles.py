@@ -273,7 +273,7 @@ _SAMPLE_EVAL = _profile(
     remarks=(
         "it scores 100 documents of each query; some copies score 1,000, as --depth 1000 does here",
         "in the lines of queries its num_ret is not cut at that depth",
-        "python -m treceval_py.sample_eval prints what it prints, with its precision at 11 levels of recall, and reads files as it does",
+        "python -m treceval_py.sample_eval prints what it prints, also precision at 11 levels of recall",
     ),
 )
 
@@ -285,8 +285,8 @@ _STATAP = _profile(
     computes="statAP varAP statRprec statPC statNDCG",
     remarks=(
         "it leaves the order of equal scores undefined; here the larger id is first",
-        "python -m treceval_py.statap prints what it prints, with what it counts of each topic, and reads files as it does",
-        "for a topic without relevant documents it prints the nDCG and the variance of the topic before",
+        "python -m treceval_py.statap prints what it prints, also the counts of each topic",
+        "for a topic without relevant documents it prints nDCG and variance of the topic before",
     ),
 )
 

@@ -9,8 +9,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
 from treceval_py.data.sample import Sample
 from treceval_py.errors import EvaluationError, InputError
-from treceval_py.judging.judged import ratio
 from treceval_py.judging.sampled import LEAST_GRADE, JudgedSample, judge_sample
 from treceval_py.measuring import sampled
 
@@ -79,8 +79,11 @@ def _run(lines: Sequence[Sequence[bytes]], name: str, *, zeros: bool) -> Run:
     return Run.from_columns([*scores], offsets, docids, np.concatenate([*columns, np.zeros(0)]), name=name)
 
 
-def _qrels(judged: Mapping[str, Mapping[bytes, tuple[int, object, int]]], name: str, *, strata: bool) -> Qrels:
-    """Return judgments: a grade, and a stratum or a probability, of each document."""
+Judged: TypeAlias = dict[str, dict[bytes, tuple[int, object, int]]]
+"""The grade, the stratum or probability, and the method of each judged document."""
+
+
+def _qrels(judged: Judged, name: str, *, strata: bool) -> Qrels:
     rows = [row for of_query in judged.values() for row in of_query.values()]
     rels, drawn, methods = zip(*rows, strict=True) if rows else ((), (), ())
     sample = Sample(np.array(drawn, dtype=object))
@@ -136,7 +139,7 @@ def sample_eval(
     EvaluationError
         Judgments and run share no query, or a gain is not a whole number: the program stops, or we would.
     """
-    judged: dict[str, dict[bytes, tuple[int, object, int]]] = {}
+    judged: Judged = {}
     for number, (qid, _, docid, stratum, grade) in enumerate(_records(qrels, 5, names[0])):
         of_query = judged.setdefault(decode(qid), {})
         if docid in of_query:  # an earlier line counts as a document that no run can have
@@ -254,21 +257,7 @@ def statap(
     EvaluationError
         The program stops: no topic has a value, or a value divides by zero.
     """
-    judged: dict[str, dict[bytes, tuple[int, object, int]]] = {}
-    methods: dict[str, set[bytes]] = {}
-    counts: dict[str, list[int]] = {}
-    for topic, lines in groupby(_records(prels, 5, names[0]), lambda line: decode(line[0])):
-        grades = []
-        for _, docid, word, method, share in lines:
-            grade, drawn = int(_number(word, names[0])), -1.0 if share == b"NA" else _number(share, names[0])
-            if grade <= LEAST_GRADE or not 0 <= drawn <= 1:
-                continue
-            methods.setdefault(topic, set()).add(method)
-            if not fixed or method != b"0":
-                # With -f, probabilities stay: they are those of a document drawn at random.
-                judged.setdefault(topic, {})[docid] = grade, drawn, 1 if fixed else int(method)
-                grades.append(grade)
-        counts[topic] = grades
+    judged, kinds, grades = _drawn(prels, names[0], fixed=fixed)
     fields = []
     for number, line in enumerate(run.splitlines(), 1):
         if words := line.split():
@@ -279,14 +268,14 @@ def statap(
     sample = judge_sample(
         _qrels(judged, names[0], strata=False), _run(fields, names[1], zeros=True), Ranking(), complete=False
     )
-    blocks = {decode(topic): len(list(lines)) for topic, lines in groupby(fields, lambda line: line[0])}
+    blocks = {topic: len(list(lines)) for topic, lines in groupby(decode(line[0]) for line in fields)}
     lengths = np.array([blocks[qid] for qid in sample.qids], dtype=np.int64)
     shown = sample.hits.rank <= lengths[sample.hits.query]
     below = sample.row[~shown]
     sample = replace(sample, hits=sample.hits.where(shown), row=sample.row[shown], num_ret=lengths, _made={})
     for least in (None, 1, 2):
-        of_topics = [sum(least is None or grade >= least for grade in counts[qid]) for qid in sample.qids]
-        sample.once(("sampled", least), lambda column=np.array(of_topics, dtype=np.int64): column)  # type: ignore[misc]
+        counts = [sum(least is None or grade >= least for grade in grades[qid]) for qid in sample.qids]
+        sample.once(("sampled", least), partial(np.array, counts, dtype=np.int64))
     columns = _columns(sample, version)
     rels = sample.pool.rel.copy()
     rels[below] = 0  # what the ranking was cut of is in no sum of the variance; R̂ has been computed with it
@@ -295,10 +284,8 @@ def statap(
     topics, last = [], dict[str, float]()
     for qid in _in_order(sample.qids):
         place = sample.qids.index(qid)
-        drawn = {*methods[qid]}
-        how = "UMASS" if drawn == {b"0"} else "MIXED" if drawn & {b"0", b"2"} else "NEU"
-        if how == "UMASS" or (kind and how != kind):
-            topics.append(Topic(qid, how, {}))
+        if kinds[qid] == "UMASS" or (kind and kinds[qid] != kind):
+            topics.append(Topic(qid, kinds[qid], {}))
             continue
         values = {name: float(column[place]) for name, column in columns.items()}
         if not values["Relevant"]:
@@ -308,12 +295,34 @@ def statap(
         elif values["sampled"] == 1 or np.isinf(values["Relevant"]):
             raise _dead(names[0])
         last = {name: values[name] for name in ("nDCG", "varAP") if name in values}
-        topics.append(Topic(qid, how, values))
+        topics.append(Topic(qid, kinds[qid], values))
     valid = [topic.values for topic in topics if topic.values and topic.values["Relevant"]]
     if not valid:
         raise _dead(names[0])
     means = {name: sum(values[name] for values in valid) / len(valid) for name in columns if name not in _COUNTS}
     return topics, {"valid_topics": len(valid), **means, "varAP": means["varAP"] / len(valid)}
+
+
+def _drawn(prels: bytes, name: str, *, fixed: bool) -> tuple[Judged, dict[str, str], dict[str, list[int]]]:
+    """Return judgments with probabilities, the kind of each topic, and the grades in the last block of its lines."""
+    judged: Judged = {}
+    methods, counted = dict[str, set[bytes]](), dict[str, list[int]]()
+    for topic, lines in groupby(_records(prels, 5, name), lambda line: decode(line[0])):
+        grades = counted[topic] = []
+        for _, docid, word, method, share in lines:
+            grade, drawn = int(_number(word, name)), -1.0 if share == b"NA" else _number(share, name)
+            if grade <= LEAST_GRADE or not 0 <= drawn <= 1:
+                continue
+            methods.setdefault(topic, set()).add(method)
+            if not fixed or method != b"0":
+                # With -f a probability stays as it is: that of a document drawn at random.
+                judged.setdefault(topic, {})[docid] = grade, drawn, 1 if fixed else int(_number(method, name))
+                grades.append(grade)
+    kinds = {
+        topic: "UMASS" if drawn == {b"0"} else "MIXED" if drawn & {b"0", b"2"} else "NEU"
+        for topic, drawn in methods.items()
+    }
+    return judged, kinds, counted
 
 
 _COUNTS = ("Relevant", "sampled", "sampled_relev", "sampled_in_list", "sampled_relev_in_list")
@@ -373,8 +382,7 @@ def printed_statap(topics: Sequence[Topic], means: Mapping[str, float], version:
             text += shown.replace("Prec_at_30=nan", "Prec_at_30=0").replace("=nan", "=")
     text += _MEAN.format_map(means)
     for name, value in means.items():
-        label, at = name.rsplit("_", 1) if "_" in name else (name, "")
-        if label in ("Prec_at", "nDCG"):
-            name = f"statMPC_{at} " if label == "Prec_at" else "statMNDCG_".rstrip("_" if v3 else "") + at
-            text += f" {name}_on_valid_topics={value:.15g} \n"
+        if name.startswith(("Prec_at", "nDCG")):
+            shown = name.replace("nDCG", "statMNDCG").replace("Prec_at", "statMPC") + " " * name.startswith("Prec")
+            text += f" {shown}_on_valid_topics={value:.15g} \n"
     return text + "\n"
