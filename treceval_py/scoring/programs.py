@@ -30,6 +30,9 @@ DIES = 255
 LEAST_FIELDS = 5
 """The fields of a run's line that statAP_MQ_eval needs."""
 
+MOST_GRADE = 1000
+"""The highest grade, of which 2 to its power is still a float64."""
+
 LEVELS = np.arange(11) / 10
 
 
@@ -65,6 +68,26 @@ def _number(word: bytes, name: str) -> float:
     if math.isnan(value):
         raise InputError(f"{quoted(word)} is not a number", "Give a number.", file=name)
     return value
+
+
+def _grade(word: bytes, name: str) -> int:
+    value = _number(word, name)
+    if value != int(max(-MOST_GRADE, min(MOST_GRADE, value))):
+        todo = f"Give whole numbers up to {MOST_GRADE} as grades, and as gains."
+        raise InputError(f"{quoted(word)} is not a grade", todo, file=name)
+    return int(value)
+
+
+def _by_line(run: bytes, name: str) -> list[list[bytes]]:
+    """Return the fields of the lines of a run."""
+    fields = []
+    for number, line in enumerate(run.splitlines(), 1):
+        if words := line.split():
+            fields.append(words)
+            if len(words) < LEAST_FIELDS:
+                problem = f"{len(words)} fields, but a run's line has {LEAST_FIELDS} or more"
+                raise InputError(problem, "Write qid Q0 docid rank score tag.", file=name, line=number)
+    return fields
 
 
 def _run(lines: Sequence[Sequence[bytes]], name: str, *, zeros: bool) -> Run:
@@ -145,7 +168,7 @@ def sample_eval(
         if docid in of_query:  # an earlier line counts as a document that no run can have
             of_query[b"%s %d" % (docid, number)] = of_query.pop(docid)
         gain = (gains or {}).get(decode(grade), decode(grade))
-        of_query[docid] = int(_number(gain.encode(), names[0])), decode(stratum), 0
+        of_query[docid] = _grade(gain.encode(), names[0]), decode(stratum), 0
     lines = _records(run, 6, names[1])
     table, ranked = _qrels(judged, names[0], strata=True), _run(lines, names[1], zeros=trecvid)
     sample = judge_sample(table, ranked, Ranking(depth=depth), complete=False)
@@ -258,13 +281,7 @@ def statap(
         The program stops: no topic has a value, or a value divides by zero.
     """
     judged, kinds, grades = _drawn(prels, names[0], fixed=fixed)
-    fields = []
-    for number, line in enumerate(run.splitlines(), 1):
-        if words := line.split():
-            fields.append(words)
-            if len(words) < LEAST_FIELDS:
-                problem = f"{len(words)} fields, but a run's line has {LEAST_FIELDS} or more"
-                raise InputError(problem, "Write qid Q0 docid rank score tag.", file=names[1], line=number)
+    fields = _by_line(run, names[1])
     sample = judge_sample(
         _qrels(judged, names[0], strata=False), _run(fields, names[1], zeros=True), Ranking(), complete=False
     )
@@ -310,13 +327,13 @@ def _drawn(prels: bytes, name: str, *, fixed: bool) -> tuple[Judged, dict[str, s
     for topic, lines in groupby(_records(prels, 5, name), lambda line: decode(line[0])):
         grades = counted[topic] = []
         for _, docid, word, method, share in lines:
-            grade, drawn = int(_number(word, name)), -1.0 if share == b"NA" else _number(share, name)
+            grade, drawn = _grade(word, name), -1.0 if share == b"NA" else _number(share, name)
             if grade <= LEAST_GRADE or not 0 <= drawn <= 1:
                 continue
             methods.setdefault(topic, set()).add(method)
             if not fixed or method != b"0":
                 # With -f a probability stays as it is: that of a document drawn at random.
-                judged.setdefault(topic, {})[docid] = grade, drawn, 1 if fixed else int(_number(method, name))
+                judged.setdefault(topic, {})[docid] = grade, drawn, 1 if fixed else _grade(method, name)
                 grades.append(grade)
     kinds = {
         topic: "UMASS" if drawn == {b"0"} else "MIXED" if drawn & {b"0", b"2"} else "NEU"
