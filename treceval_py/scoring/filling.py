@@ -197,7 +197,7 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
         fingerprint=fingerprint,
         replaced=retrieved.replaced,
         # Another judge only tries a way of scoring.
-        signs=_signs(opened, retrieved, *first, missing, unjudged) if first and judge is judge_opened else (),
+        signs=_signs(opened, retrieved, *first, missing, unjudged, plan) if first and judge is judge_opened else (),
     )
 
 
@@ -208,15 +208,17 @@ def _signs(
     ranking: Ranking,
     missing: Sequence[str] | None,
     unjudged: Sequence[str],
+    plan: Plan,
 ) -> tuple[Sign, ...]:
     """Return the signs of a mistake in a run; nearly no run has one, which is quick to see of a file."""
-    seen = retrieved.seen
+    seen, sample = retrieved.seen, getattr(opened.judgments, "sample", None)
     few = isinstance(judged, JudgedRun) and hardly_judged(judged.num_ret, judged.hits.rank)
-    if seen is not None and not (seen.suspect or few or (missing and unjudged)):
+    if seen is not None and not (seen.suspect or few or sample or (missing and unjudged)):
         return ()
-    from treceval_py.scoring.noticing import noticed
+    from treceval_py.scoring.noticing import biased, noticed
 
-    return noticed(opened, retrieved, judged, ranking, missing or (), unjudged, few=few)
+    signs = noticed(opened, retrieved, judged, ranking, missing or (), unjudged, few=few)
+    return signs + biased(opened.judgments, plan.tasks) if sample else signs
 
 
 def part_of(
