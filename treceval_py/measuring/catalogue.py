@@ -310,6 +310,10 @@ NOT_COMPUTED |= {
     "retrieval_recall_at_fixed_precision": "it is a point of a curve over all cutoffs",
     "pwa": "only TF-Ranking defines it",
     "filtered_dcg": "it needs scores with a sign",
+    **dict.fromkeys(
+        ("time_biased_gain", "tbg", "u_measure"),
+        "it depends on how long readers take, so on the lengths of documents and summaries, which run files do not have",
+    ),
     "gauc": "it needs the scores of all items for each user",
     **dict.fromkeys(
         ("item_coverage", "average_popularity", "gini_index", "shannon_entropy", "tail_percentage"),
