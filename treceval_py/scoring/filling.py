@@ -211,14 +211,18 @@ def _signs(
     plan: Plan,
 ) -> tuple[Sign, ...]:
     """Return the signs of a mistake in a run; nearly no run has one, which is quick to see of a file."""
-    seen, sample = retrieved.seen, getattr(opened.judgments, "sample", None)
+    seen, judgments = retrieved.seen, opened.judgments
+    signs: tuple[Sign, ...] = ()
     few = isinstance(judged, JudgedRun) and hardly_judged(judged.num_ret, judged.hits.rank)
-    if seen is not None and not (seen.suspect or few or sample or (missing and unjudged)):
-        return ()
-    from treceval_py.scoring.noticing import biased, noticed
+    if seen is None or seen.suspect or few or (missing and unjudged):
+        from treceval_py.scoring.noticing import noticed
 
-    signs = noticed(opened, retrieved, judged, ranking, missing or (), unjudged, few=few)
-    return signs + biased(opened.judgments, plan.tasks) if sample else signs
+        signs = noticed(opened, retrieved, judged, ranking, missing or (), unjudged, few=few)
+    if isinstance(judgments, Qrels) and judgments.sample is not None:
+        from treceval_py.scoring.noticing import biased
+
+        signs += biased(judgments, plan.tasks)
+    return signs
 
 
 def part_of(

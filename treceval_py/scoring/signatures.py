@@ -265,8 +265,8 @@ def _lines(judgments: Qrels | JudgmentGroups | Preferences) -> Iterator[bytes]:
             start, stop = judgments.span(row)
             rels = judgments.rels[start:stop].tolist()
             drawn = judgments.sample and [b" " + encode(text) for text in judgments.sample[start:stop].words]
-            rows = zip(judgments.docids.raw(start, stop), rels, drawn or [b""] * len(rels), strict=True)
-            for docid, rel, how in rows:
+            ways = drawn or [b""] * len(rels)
+            for docid, rel, how in zip(judgments.docids.raw(start, stop), rels, ways, strict=True):
                 yield b"%s %s %d%s\n" % (query, docid, rel, how)
     elif isinstance(judgments, JudgmentGroups):
         for qid, groups in judgments.groups.items():
