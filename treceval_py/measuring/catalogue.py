@@ -312,7 +312,7 @@ NOT_COMPUTED |= {
     "filtered_dcg": "it needs scores with a sign",
     **dict.fromkeys(
         ("time_biased_gain", "tbg", "u_measure"),
-        "it depends on how long readers take, so on the lengths of documents and summaries, which run files do not have",
+        "it depends on how long people read, so on the lengths of documents, which run files do not have",
     ),
     "gauc": "it needs the scores of all items for each user",
     **dict.fromkeys(
