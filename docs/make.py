@@ -33,6 +33,7 @@ from treceval_py.grading.rules import RULES, example_rules
 from treceval_py.io.formats import FORMATS
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
+from treceval_py.judging.sampled import JudgedSample
 from treceval_py.measuring import FAMILIES, NICKNAMES, Family, by_section, parse_measures
 from treceval_py.measuring.documentation import described, formula, latex, sections
 from treceval_py.measuring.parameters import JUDGED_ONLY, PARAMETERS, Parameter
@@ -53,10 +54,12 @@ JUDGED: Mapping[object, str] = {
     JudgedRun: "relevance judgments",
     JudgedGroups: "judgments of groups or subtopics",
     JudgedPreferences: "preference judgments",
+    JudgedSample: "judgments of a sample",
 }
 
 EXAMPLES: Mapping[str, str] = {
     "ranked_labels": "treceval_py.judging.judged",
+    "drawn_labels": "treceval_py.judging.sampled",
     "preferred": "treceval_py.judging.preferences",
     "judge_groups": "treceval_py.judging.locating",
     "JudgmentGroups": "treceval_py.data",

@@ -123,8 +123,8 @@ def test_judgments_of_a_sample_keep_their_strata(tmp_path: Path) -> None:
     text = "11 0 a 2 -1\n12 0 c 1 2\n11 0 b 1 1\n"
     qrels = te.read_qrels(text=text)
     assert qrels.to_dict() == {"11": {"a": -1, "b": 1}, "12": {"c": 2}}
-    assert qrels.strata is not None
-    assert qrels.strata.tolist() == ["2", "1", "1"]  # of a, b and c
+    assert qrels.sample is not None
+    assert qrels.sample.strata.tolist() == ["2", "1", "1"]  # of a, b and c
     te.io.write_qrels(qrels, tmp_path / "sampled", format="sampled")
     assert (tmp_path / "sampled").read_bytes() == b"11 0 a 2 -1\n11 0 b 1 1\n12 0 c 1 2\n"
     te.io.write_qrels({"1": {"a": 1}}, tmp_path / "whole", format="sampled")
@@ -260,7 +260,7 @@ def test_the_public_cases_are_read() -> None:
     assert te.read_qrels(SHARED / "cranfield-3col.qrels")["1"] == {"184": 2, "29": 2, "31": 3, "486": -1}
     sample = te.read_qrels(SHARED / "sampled-5col.qrels")
     assert sample["11"] == {"15805248": -1, "24092809": 0, "25240409": 1, "25240410": 0}
-    assert sample.strata is not None
-    assert sample.strata.tolist() == ["2", "2", "1", "1", "1"]
-    for name in ("sampled-5col.qrels", "cranfield-3col.qrels"):
-        assert dict(te.check(SHARED / name).counts) == {"F018": 1}
+    assert sample.sample is not None
+    assert sample.sample.strata.tolist() == ["2", "2", "1", "1", "1"]
+    assert dict(te.check(SHARED / "sampled-5col.qrels").counts) == {"F018": 1, "Q318": 1}
+    assert dict(te.check(SHARED / "cranfield-3col.qrels").counts) == {"F018": 1}

@@ -140,6 +140,7 @@ TEVATRON = Layout(("qid", "docid", "score"), "a line of a run of three columns")
 COLBERT = Layout(("qid", "docid", "rank", "score"), "a line of a ColBERT run")
 CRANFIELD = Layout(("qid", "docid", "rel"), "a judgment of three columns")
 SAMPLED = Layout(("qid", "iteration", "docid", "stratum", "rel"), "a judgment of a sample")
+PRELS = Layout(("qid", "docid", "rel", "method", "probability"), "a judgment with a probability")
 BEIR = Layout(("query-id", "corpus-id", "score"), "a BEIR judgment", separator=b"\t")
 
 

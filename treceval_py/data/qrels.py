@@ -13,6 +13,7 @@ import numpy as np
 from treceval_py._types import AnyArray, Data, Frame, IntArray
 from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY
 from treceval_py.data.ids import Ids, encode
+from treceval_py.data.sample import Sample
 from treceval_py.data.table import Table, from_nested, with_bare
 
 QRELS_NAME = "<judgments>"
@@ -56,8 +57,8 @@ class Qrels(Table[int]):
     ----------
     rels : (D,) int array
         The judgment of each row.
-    strata : (D,) array of str or None
-        The stratum of each row, if these are judgments of a sample.
+    sample : Sample or None
+        How the documents of the rows were drawn, if these are judgments of a sample.
 
     Raises
     ------
@@ -72,9 +73,9 @@ class Qrels(Table[int]):
     2
     """
 
-    _value, _type, _beside = "rel", np.int64, "strata"
+    _value, _type, _beside = "rel", np.int64, "sample"
     rels: IntArray
-    strata: AnyArray | None = None
+    sample: Sample | None = None
     digest: str | None = None
     """The hash of the judgments, shared by the fingerprints of all results made with them."""
 
@@ -99,11 +100,19 @@ class Qrels(Table[int]):
 
     @classmethod
     def from_columns(
-        cls, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str = QRELS_NAME
+        cls,
+        qids: Sequence[str],
+        offsets: IntArray,
+        docids: Ids,
+        rels: IntArray,
+        *,
+        name: str = QRELS_NAME,
+        sample: Sample | None = None,
     ) -> Qrels:
-        """Build from the attributes `qids`, `offsets`, `docids`, `rels` and `name`, without checks."""
+        """Build from the attributes `qids`, `offsets`, `docids`, `rels`, `name` and `sample`, without checks."""
         self = cls.__new__(cls)
         self._set(qids, offsets, docids, rels, name=name)
+        self.sample = sample
         return self
 
     @classmethod
@@ -206,8 +215,9 @@ class Qrels(Table[int]):
         """Return the judgments with the further queries `qids`, in which no document is judged."""
         wider = Qrels.__new__(Qrels)
         wider._set(*with_bare(self.qids, self.offsets, qids), self.docids, self.rels, name=self.name, bare=self.bare)
+        wider.sample = self.sample
         return wider
 
     def __reduce__(self) -> tuple[object, ...]:
         columns = *with_bare(self.qids, self.offsets, self.bare), self.docids, self.rels
-        return partial(Qrels.from_columns, name=self.name), columns
+        return partial(Qrels.from_columns, name=self.name, sample=self.sample), columns

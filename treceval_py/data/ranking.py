@@ -51,6 +51,8 @@ class Ranking(NamedTuple):
         Keep the system's confidence in each query, computed from the scores.
     documents : bool
         Keep all documents with their ids and scores, not only the ranks of judged ones.
+    sample : bool
+        Keep how the documents of a sample were drawn.
     """
 
     order: str = "score"
@@ -65,6 +67,7 @@ class Ranking(NamedTuple):
     pooled: bool = False
     confidence: bool = False
     documents: bool = False
+    sample: bool = False
 
     @property
     def plain(self) -> bool:

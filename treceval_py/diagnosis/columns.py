@@ -197,8 +197,21 @@ def _of_four(rows: Rows, kind: str) -> str:
     return "qrels" if judged else "colbert"
 
 
+_METHODS = (b"0", b"1", b"2", b"4")
+
+
+def _is_probability(text: bytes) -> bool:
+    try:
+        return text == b"NA" or 0 <= float(text) <= 1
+    except ValueError:
+        return False
+
+
 def _of_five(rows: Rows, kind: str) -> str:
-    """Return what five columns are: preferences, judgments with a stratum, or a run without its tag."""
+    """Return what five columns are: preferences, judgments of a sample, or a run without its tag."""
+    drawn = all(is_whole(fields[2]) and fields[3] in _METHODS and _is_probability(fields[4]) for fields in rows)
+    if drawn and any(fields[1] != b"0" for fields in rows):
+        return "prels"
     if any(fields[1].upper() == b"Q0" or not is_number(fields[4]) for fields in rows):
         return "near"
     strata = kind or all(is_whole(fields[3]) or not is_number(fields[3]) for fields in rows)
@@ -229,8 +242,9 @@ def form_of(lines: Sequence[bytes], kind: str = "") -> str:
     -------
     str
         ``run``, ``near`` (a run that lacks a column), ``qrels``, ``msmarco``, ``tevatron`` (qid docid score),
-        ``cranfield`` (qid docid rel), ``colbert`` (qid docid rank score), ``sampled`` (qid 0 docid stratum rel) or
-        ``prefs`` (qid group subgroup docid level); ``beir`` if given as judgments; empty for anything else.
+        ``cranfield`` (qid docid rel), ``colbert`` (qid docid rank score), ``sampled`` (qid 0 docid stratum rel),
+        ``prels`` (qid docid rel method probability) or ``prefs`` (qid group subgroup docid level); ``beir`` if given as
+        judgments; empty for anything else.
     """
     if kind == "qrels" and lines and is_header(lines[0]):
         return "beir"
@@ -262,7 +276,7 @@ def recognised(lines: Sequence[bytes], wanted: str | None = None) -> Kind:
     if wanted is not None and wanted != "run":
         return KINDS[wanted]
     form = form_of(lines)
-    judged = wanted is None and form in ("cranfield", "sampled", "qrels")
+    judged = wanted is None and form in ("cranfield", "sampled", "prels", "qrels")
     return KINDS["qrels" if judged else "msmarco" if form == "msmarco" else "run"]
 
 
@@ -321,6 +335,7 @@ _JUDGMENTS = {
     "qrels": "judgments",
     "cranfield": "judgments of 3 columns (qid docid rel)",
     "sampled": "judgments of a sample (qid 0 docid stratum rel)",
+    "prels": "judgments with probabilities (qid docid rel method probability)",
     "prefs": "preferences (qid group subgroup docid level)",
     "beir": "BEIR's judgments (query-id corpus-id score)",
 }

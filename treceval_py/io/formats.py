@@ -186,7 +186,7 @@ class Format(NamedTuple):
     endings : tuple of str
         Endings of the names of files in which it is written.
     lacks : tuple of str
-        What it cannot hold: ``scores``, ``tag``, ``strata``.
+        What it cannot hold: ``scores``, ``tag``, ``strata``, ``probabilities``.
     lines : str
         The kind of file as which `check` checks its lines; empty if only its reader checks it.
     bare : bool
@@ -235,6 +235,8 @@ USUAL: dict[Kind, str] = {"run": "trec_results", "qrels": "qrels"}
 
 RUN, QRELS, OTHER, BOTH = ("run",), ("qrels",), ("judgments",), ("run", "qrels")
 
+UNSAMPLED = ("strata", "probabilities")
+
 FORMATS = (
     Format("trec_results", RUN, "TREC's format", "qid Q0 docid rank score tag", "trec.read_trec_run",
         "writing.trec_run", lines="run", parts="trec.parts"),
@@ -243,33 +245,35 @@ FORMATS = (
     Format("colbert", RUN, "ColBERT's format", "qid docid rank score", "three_columns.read_colbert_run",
         "three_columns.colbert_run", columns=4, lacks=("tag",)),
     Format("qrels", QRELS, "TREC's format", "qid iteration docid rel", "trec.read_trec_qrels", "writing.trec_qrels",
-        lacks=("strata",), lines="qrels", parts="trec.parts"),
+        lacks=UNSAMPLED, lines="qrels", parts="trec.parts"),
     Format("qrels_jg", OTHER, "TREC's format", "qid group docid rel", "trec.read_judgment_groups"),
     Format("prefs", OTHER, "TREC's format", "qid group subgroup docid level", "trec.read_preferences"),
     Format("qrels_prefs", OTHER, "TREC's format", "qid group docid level", "trec.read_graded_preferences"),
     Format("msmarco", QRELS, "MS MARCO's format", "qid iteration docid rel", "trec.read_trec_qrels",
-        "writing.trec_qrels", lacks=("strata",)),
+        "writing.trec_qrels", lacks=UNSAMPLED),
     Format("beir", QRELS, "BEIR's format", "query-id corpus-id score, with a header", "three_columns.read_beir",
-        "three_columns.beir_qrels", columns=3, endings=(".tsv",), lacks=("strata",)),
+        "three_columns.beir_qrels", columns=3, endings=(".tsv",), lacks=UNSAMPLED),
     Format("sampled", QRELS, "the format of sampled judgments", "qid iteration docid stratum rel",
-        "sampled.read_sampled", "sampled.sampled_qrels", columns=5),
+        "sampled.read_sampled", "sampled.sampled_qrels", columns=5, lacks=("probabilities",)),
+    Format("prels", QRELS, "the format of judgments with probabilities", "qid docid rel method probability",
+        "sampled.read_prels", "sampled.prels", columns=5, lacks=("strata",)),
     Format("cranfield", QRELS, "the format of three columns", "qid docid rel", "three_columns.read_cranfield",
-        "three_columns.cranfield_qrels", columns=3, lacks=("strata",)),
+        "three_columns.cranfield_qrels", columns=3, lacks=UNSAMPLED),
     Format("tevatron", RUN, "Tevatron's format", "qid docid score", "three_columns.read_tevatron_run",
         "three_columns.tevatron_run", columns=3, lacks=("tag",)),
     Format("csv", BOTH, "CSV", "a header that names qid, docid, and rel or score; commas", "delimited.read",
-        "delimited.written_csv", partial(_has_header, b","), endings=(".csv",), lacks=("tag", "strata")),
+        "delimited.written_csv", partial(_has_header, b","), endings=(".csv",), lacks=("tag", *UNSAMPLED)),
     Format("tsv", BOTH, "TSV", "a header that names qid, docid, and rel or score; tabs", "delimited.read",
-        "delimited.written_tsv", partial(_has_header, b"\t"), lacks=("tag", "strata")),
+        "delimited.written_tsv", partial(_has_header, b"\t"), lacks=("tag", *UNSAMPLED)),
     Format("json", BOTH, "JSON", "{qid: {docid: number}}, {qid: [docid, …]} or [{qid, docid, rel or score}, …]",
         "dictionaries.read_json", "dictionaries.written_json", _is_json, (b"{", b"["), endings=(".json",),
-        lacks=("tag", "strata"), bare=True),
+        lacks=("tag", *UNSAMPLED), bare=True),
     Format("jsonl", BOTH, "JSON Lines", "{qid, docid, rel or score} on each line", "dictionaries.read_json_lines",
         "dictionaries.written_json_lines", _is_json_lines, (b"{",), endings=(".jsonl", ".ndjson"),
-        lacks=("tag", "strata")),
+        lacks=("tag", *UNSAMPLED)),
     Format("parquet", BOTH, "Parquet", "columns qid, docid, and rel or score; needs the extra parquet",
         "parquet.read_parquet", "parquet.written_parquet", lambda sight: not is_text(sight.head), (b"PAR1",),
-        endings=(".parquet",), lacks=("strata",), parts="parquet.parts", binary=True),
+        endings=(".parquet",), lacks=UNSAMPLED, parts="parquet.parts", binary=True),
     Format("ir_datasets", QRELS, "ir_datasets", "ir_datasets:NAME in place of a file; needs the extra datasets",
         "datasets.read_dataset", begins=(DATASET.encode(),)),
 )  # fmt: skip

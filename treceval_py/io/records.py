@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import AnyArray, FloatArray, IntArray
+from treceval_py._types import FloatArray, IntArray
 from treceval_py.data.ids import Ids, encode, quoted, repeated
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
+from treceval_py.data.sample import Sample
 from treceval_py.data.table import Grouping, by_query
 from treceval_py.errors import DataError, InputError
 
@@ -60,8 +61,8 @@ class Records(NamedTuple):
         line = None if self.lines is None else self.lines[row]
         return InputError(f"the {value} of {where}{at} {fault}", todo, file=self.name, line=line)
 
-    def qrels(self, rels: IntArray, strata: AnyArray | None = None) -> Qrels:
-        """Return judgments; ``rels`` (D,) and ``strata`` (D,) are those of the rows.
+    def qrels(self, rels: IntArray, sample: Sample | None = None) -> Qrels:
+        """Return judgments; ``rels`` (D,) and ``sample`` are those of the rows.
 
         Raises
         ------
@@ -70,10 +71,8 @@ class Records(NamedTuple):
         """
         qids, offsets, docids, order = self._grouped()
         if order is not None:
-            rels, strata = rels[order], None if strata is None else strata[order]
-        qrels = Qrels.from_columns(qids, offsets, docids, rels, name=self.name)
-        qrels.strata = strata
-        return qrels
+            rels, sample = rels[order], None if sample is None else sample[order]
+        return Qrels.from_columns(qids, offsets, docids, rels, name=self.name, sample=sample)
 
     def run(self, scores: FloatArray, *, ranks: IntArray | None = None, tag: str = DEFAULT_TAG) -> Run:
         """Return a run; ``scores`` and ``ranks`` (D,) are those of the rows.

@@ -136,8 +136,8 @@ def _lost(table: Run | Qrels, format: Format, tag: str | None) -> tuple[str, ...
             lost.append(f"{format.title} has no scores, only ranks")
         if "tag" in format.lacks and tag != DEFAULT_TAG:
             lost.append(f"{format.title} has no tag, which was '{tag}'")
-    elif "strata" in format.lacks and table.strata is not None:
-        lost.append(f"{format.title} has no strata, so these are no longer judgments of a sample")
+    elif table.sample is not None and (drawn := table.sample.by) in format.lacks:
+        lost.append(f"{format.title} has no {drawn}, so these are no longer judgments of a sample")
     if table.bare and not format.bare:
         without = "documents" if isinstance(table, Run) else "judgments"
         queries, them = ("1 query", "it") if len(table.bare) == 1 else (f"{len(table.bare)} queries", "them")

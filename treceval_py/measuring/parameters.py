@@ -240,6 +240,11 @@ _ALL = (
         "retrieved and of documents judged above 0."),
     choice("normalised", "yes", "no", meaning="Whether to divide by RBO(I, I), as in the paper of 2021 but not in the "
         "two papers of 2020."),
+    choice("divide_by", "relevant", "capped", key="norm", meaning="The divisor: the estimated number of relevant "
+        "documents, or at most the depth of rankings."),
+    choice("counts", "rounded", "exact", meaning="Whether the estimated number of documents of a grade is rounded in "
+        "the ideal ranking."),
+    choice("version", "v3", "v4", meaning="The version of statAP_MQ_eval."),
     # Other text is returned unchanged and then refused as out of range, with the range in the message.
     Parameter("judged_only", "judged_only", lambda text: {"true": True, "false": False}.get(text.strip().lower(), text),
         lambda x: isinstance(x, bool), "True or False", "",

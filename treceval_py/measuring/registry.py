@@ -25,6 +25,7 @@ from treceval_py.data.ids import shown
 from treceval_py.errors import MeasureError, brief
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
+from treceval_py.judging.sampled import JudgedSample
 from treceval_py.measuring.facts import Labels, Promotes, Sums, checked
 from treceval_py.measuring.parameters import JUDGED_ONLY, PARAMETERS, Parameter, Tail
 
@@ -82,6 +83,7 @@ def _logarithms(values: FloatArray) -> FloatArray:
 
 MEAN = Average("mean", np.asarray, operator.truediv)
 SUM = Average("sum", lambda values: values, lambda total, _: total)
+VARIANCE = Average("variance of the mean", np.asarray, lambda total, count: total / count**2)
 GEOMETRIC = Average("geometric mean", _logarithms, lambda total, count: math.exp(total / count))
 NO_AVERAGE = Average("none", lambda values: values, lambda _, __: 0.0)
 
@@ -125,11 +127,15 @@ class Family:
         Whether a query that the run lacks keeps its value, even where other measures count 0 for it.
     needs : str
         The attribute of ``Ranking`` that a run must be judged with; empty if the ranks of judged documents are enough.
-    undefined_without : {"relevant", "found", "nonrelevant"}
-        The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff), or
-        retrieved ones that are not relevant. Conventions decide how such a query counts.
+    undefined_without : {"relevant", "found", "nonrelevant", "drawn"}
+        The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff),
+        retrieved ones that are not relevant, or relevant ones of queries with documents drawn at random. Conventions
+        decide how such a query counts.
     mean : str
         The name of its mean, without a cutoff, if that has its own: ``MAP`` of ``AP``.
+    estimates : str
+        What it estimates from judgments of a sample: the name of a family, and ``of strata`` or ``of probabilities`` if
+        it needs these. Empty if nothing.
     later : tuple of str
         Parameters that long signatures leave out unless they differ from the default, as signatures from before there
         were these parameters have none.
@@ -155,6 +161,7 @@ class Family:
     needs: str
     undefined_without: str
     mean: str
+    estimates: str
     later: tuple[str, ...]
 
     def __init__(self, **declared: Any) -> None:
@@ -386,7 +393,7 @@ class Measure:
 
 
 KINDS: Mapping[str, Any] = {
-    **{each.__name__: each for each in (JudgedRun, JudgedGroups, JudgedPreferences)},
+    **{each.__name__: each for each in (JudgedRun, JudgedGroups, JudgedPreferences, JudgedSample)},
     "Run": JudgedRun,
     "Any": Any,
 }
@@ -434,6 +441,7 @@ def declare(
     needs: str = "",
     undefined_without: str = "relevant",
     mean: str = "",
+    estimates: str = "",
     later: Iterable[str] = (),
     replace: bool = False,
 ) -> Family:
@@ -485,14 +493,18 @@ def declare(
         Other families with the same name, and how they differ, for ``explain``.
     of_judgments : bool
         Whether a query that the run lacks keeps its value, even where other measures count 0 for it.
-    needs : {"", "tied", "pooled", "confidence", "documents"}
+    needs : {"", "tied", "pooled", "confidence", "documents", "sample"}
         What the run must be judged with, as in `judge`: the possible ranks of tied documents, documents judged for
-        other queries, the confidence that scores express, or all documents with ids and scores.
-    undefined_without : {"relevant", "found", "nonrelevant"}
-        The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff), or
-        retrieved ones that are not relevant. The profile decides how such a query counts.
+        other queries, the confidence that scores express, or all documents with ids and scores; or how documents were
+        drawn, for a function of a `JudgedSample`.
+    undefined_without : {"relevant", "found", "nonrelevant", "drawn"}
+        The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff),
+        retrieved ones that are not relevant, or relevant ones of queries with documents drawn at random. The profile
+        decides how such a query counts.
     mean : str, optional
         The name of its mean, without a cutoff, if that has its own: ``"MAP"`` of ``AP``.
+    estimates : str, optional
+        What it estimates from judgments of a sample, such as ``"map of strata"``; notes about biased values name it.
     later : iterable of str
         Parameters that the function has got since values were signed: long signatures leave them out unless they differ
         from the default.
@@ -536,6 +548,7 @@ def declare(
         needs=needs,
         undefined_without=undefined_without,
         mean=mean,
+        estimates=estimates,
         later=tuple(later),
     )
     if family.from_outside:  # tests read the signatures of our own, so that a start need not

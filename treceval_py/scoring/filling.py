@@ -25,6 +25,7 @@ from treceval_py.io.trec import Judgments
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge_by, judge_groups, missing_queries
 from treceval_py.judging.preferences import judge_preferences
+from treceval_py.judging.sampled import JudgedSample, judge_sample
 from treceval_py.judging.streaming import Retrieved, judge_file
 from treceval_py.measuring import Measure
 from treceval_py.measuring.registry import REAL, TEXT, definition_of
@@ -93,7 +94,8 @@ def judge_opened(
             format=form.format,
         )
     elif isinstance(form, (Run, Mapping)):
-        judged = judge_by(judgments, form, ranking, complete=complete)
+        match = judge_sample if ranking.sample else judge_by
+        judged = match(judgments, form, ranking, complete=complete)
     else:
         by_scanner = form.judged(judgments, ranking, complete=complete)
         if by_scanner is None:
@@ -195,7 +197,7 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
         fingerprint=fingerprint,
         replaced=retrieved.replaced,
         # Another judge only tries a way of scoring.
-        signs=_signs(opened, retrieved, *first, missing, unjudged) if first and judge is judge_opened else (),
+        signs=_signs(opened, retrieved, *first, missing, unjudged, plan) if first and judge is judge_opened else (),
     )
 
 
@@ -206,15 +208,21 @@ def _signs(
     ranking: Ranking,
     missing: Sequence[str] | None,
     unjudged: Sequence[str],
+    plan: Plan,
 ) -> tuple[Sign, ...]:
     """Return the signs of a mistake in a run; nearly no run has one, which is quick to see of a file."""
-    seen = retrieved.seen
+    seen, judgments = retrieved.seen, opened.judgments
+    signs: tuple[Sign, ...] = ()
     few = isinstance(judged, JudgedRun) and hardly_judged(judged.num_ret, judged.hits.rank)
-    if seen is not None and not (seen.suspect or few or (missing and unjudged)):
-        return ()
-    from treceval_py.scoring.noticing import noticed
+    if seen is None or seen.suspect or few or (missing and unjudged):
+        from treceval_py.scoring.noticing import noticed
 
-    return noticed(opened, retrieved, judged, ranking, missing or (), unjudged, few=few)
+        signs = noticed(opened, retrieved, judged, ranking, missing or (), unjudged, few=few)
+    if isinstance(judgments, Qrels) and judgments.sample is not None:
+        from treceval_py.scoring.noticing import biased
+
+        signs += biased(judgments, plan.tasks)
+    return signs
 
 
 def part_of(
@@ -353,6 +361,8 @@ def _defined(measure: Measure | None, judged: JudgedRun) -> BoolArray:
     level = int(given.get("level", 1))
     if without == "relevant":
         return judged.num_rel(level) > 0
+    if isinstance(judged, JudgedSample) and without == "drawn":
+        return judged.drawn & (judged.num_rel(level) > 0)
     if without == "nonrelevant":
         return judged.num_ret > judged.num_rel_ret(level)
     relevant = judged.found(level)

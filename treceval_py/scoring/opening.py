@@ -23,6 +23,7 @@ from treceval_py.io.source import Watch, name_of
 from treceval_py.io.trec import Judgments, twice_judged
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
+from treceval_py.judging.sampled import JudgedSample
 from treceval_py.judging.streaming import Retrieved, read_by_queries
 from treceval_py.measuring import FAMILIES, NICKNAMES, Measure
 from treceval_py.scoring.planning import AS_IT_IS, NOTHING, Plan, Reading
@@ -49,6 +50,7 @@ _NEEDS: dict[object, str] = {
     JudgedRun: _KINDS[Qrels],
     JudgedGroups: _KINDS[JudgmentGroups],
     JudgedPreferences: _KINDS[Preferences],
+    JudgedSample: "judgments of a sample (sampled, prels)",
 }
 
 
@@ -154,9 +156,10 @@ def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
         A measure cannot.
     """
     have = _KINDS[type(judgments)]
+    sampled = isinstance(judgments, Qrels) and judgments.sample is not None
     for measure in measures:
         need = _NEEDS.get(measure.family.judged, have)
-        if need != have:
+        if need != have and not (sampled and measure.family.judged is JudgedSample):
             raise EvaluationError(
                 f"measure {measure.name} needs {need}, but these are {have}",
                 "Choose other measures, or name the file's format (-R).",
@@ -216,7 +219,8 @@ def open_run(
         How a run file is read.
     plan : Plan
         What is computed. A stream, which can be read only once, is held whole if the plan has several rankings, or to
-        keep judged runs; so is any run but dictionaries if its queries without judgments count.
+        keep judged runs; so is any run but dictionaries if its queries without judgments count, or with judgments of a
+        sample.
     keep : bool
         Keep judged runs, for several computations. A plan requests each ranking once.
     watch : callable, optional
@@ -232,6 +236,7 @@ def open_run(
     relevance = isinstance(judgments, Qrels)
     segments = reading.max_passage is not None
     whole = segments or "in" in [task.conventions.extra for task in plan.tasks]
+    whole |= any(ranking.sample for ranking in plan.rankings)
     kept: dict[Any, Any] | None = {} if keep else None
     if isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
         rereadable = isinstance(run, (str, os.PathLike)) and os.path.isfile(run)
