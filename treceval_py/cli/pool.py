@@ -13,13 +13,13 @@ from treceval_py.cli.options import (
     PROFILE,
     READING_OPTIONS,
     choice,
+    named,
     number,
     option,
     output_options,
-    named,
     titled,
 )
-from treceval_py.cli.printing import Output, check_targets, kind_of, note, say
+from treceval_py.cli.printing import Output, check_targets, kind_of, say
 from treceval_py.cli.progress import working
 from treceval_py.rendering import FORMATS, render, text_of
 from treceval_py.rendering.style import Style
@@ -36,7 +36,9 @@ RUNS = ("run", "near", "msmarco", "tevatron", "colbert")
     "--method", ["order", "depth", "mtf", "maxmean"], "order, depth, mtf or maxmean [order with --budget, else depth].",
     metavar="NAME",
 )  # fmt: skip
-@option("-m --measure measure", "NAME", "Measure to compare runs by [map].", default="map", shell_complete=named("measure"))
+@option(
+    "-m --measure measure", "NAME", "Measure to compare runs by [map].", default="map", shell_complete=named("measure")
+)
 @option("--profile", help="Scoring conventions.", **PROFILE)
 @titled("Reading files")
 @READING_OPTIONS["judgment_format"]
@@ -67,7 +69,7 @@ def pool(files: tuple[str, ...], output: Output, **settings: Any) -> None:
     """
     from treceval_py.comparing.saved.files import run_files
     from treceval_py.pooling.pooling import pool as pool_of
-    from treceval_py.pooling.show import lines_of, ranges_of
+    from treceval_py.pooling.show import document_of, lines_of
 
     qrels, runs = (None, files) if os.path.isdir(files[0]) or kind_of(files[0]) in RUNS else (files[0], files[1:])
     if not runs:
@@ -81,8 +83,5 @@ def pool(files: tuple[str, ...], output: Output, **settings: Any) -> None:
         output.note(*chosen.notes)
         return
     output.put(lines_of(chosen, reasons=output.format == "trec"))
-    from treceval_py.rendering.tables import Document
-
-    table = ranges_of(chosen)._replace(notes=())
-    say(render(Document("pool", [table], lambda _: None), "table", Style(output.style.digits)).rstrip("\n"))
-    note(*chosen.notes)
+    document = document_of(chosen, output.style)
+    say(render(document._replace(tables=document.tables[1:]), "table", Style(output.style.digits)).rstrip("\n"))

@@ -13,7 +13,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking, arrange, limit_of
 from treceval_py.data.run import Run
 
-UNRANKED = np.iinfo(np.int64).max
+UNRANKED = np.iinfo(np.int32).max
 """The best rank of a document that no run retrieved."""
 
 
@@ -54,13 +54,14 @@ def side_by_side(qrels: Qrels, runs: Sequence[Run], ranking: Ranking) -> Iterato
     ids, queries, numbers, ranks = [], [], [], []
     for number, run in enumerate(runs):
         arranged = arrange(run, ranking._replace(tied=False))
-        run, rows = arranged.run, np.repeat(np.arange(len(run.qids)), np.diff(arranged.run.offsets))
-        rank = arranged.ranks if arranged.ranks is not None else np.arange(1, len(rows) + 1) - run.offsets[rows]
+        offsets = arranged.run.offsets
+        rows = np.repeat(np.arange(len(run.qids)), np.diff(offsets))
+        rank = arranged.ranks if arranged.ranks is not None else np.arange(1, len(rows) + 1) - offsets[rows]
         kept = rank <= limit_of(ranking.depth)
-        ids.append(run.docids.take(arranged.order[kept]))
+        ids.append(arranged.run.docids.take(arranged.order[kept]))
         queries.append(qrels.rows_of(run.qids)[rows][kept])
         numbers.append(np.full(int(kept.sum()), number))
-        ranks.append(rank[kept])
+        ranks.append(np.minimum(rank[kept], UNRANKED - 1))
     judged = np.repeat(np.arange(len(qrels.qids)), np.diff(qrels.offsets))
     every, query = Ids.concatenate([*ids, qrels.docids]), np.concatenate([*queries, judged])
     keys, document = np.unique(query * len(every) + firsts_of(every), return_inverse=True)
@@ -74,7 +75,7 @@ def side_by_side(qrels: Qrels, runs: Sequence[Run], ranking: Ranking) -> Iterato
     hits = np.searchsorted(document, starts)
     for number in range(len(qrels.qids)):
         start, stop = starts[number], starts[number + 1]
-        rows = slice(hits[number], hits[number + 1])
+        of_query = slice(hits[number], hits[number + 1])
         table = np.zeros((len(runs), stop - start), dtype=np.int32)
-        table[by_run[rows], document[rows] - start] = rank[rows]
+        table[by_run[of_query], document[of_query] - start] = rank[of_query]
         yield QueryLists(number, docids[start:stop], table, labels[start:stop])

@@ -76,7 +76,7 @@ def _in_order(lists: QueryLists, setting: Setting, values: FloatArray) -> IntArr
 
 def _by_depth(lists: QueryLists, setting: Setting) -> Iterator[Step]:
     best, every = lists.best, len(setting.names)
-    for document in _in_order(lists, setting, 1 / np.minimum(best, UNRANKED - 1)).tolist():
+    for document in _in_order(lists, setting, 1 / best).tolist():
         ranks = lists.ranks[:, document]
         named = setting.names[int(np.flatnonzero(ranks == best[document])[0])]
         reason = f"rank {best[document]} in {named}; in {np.count_nonzero(ranks)} of {every} runs"
@@ -130,23 +130,21 @@ def _weights(lists: QueryLists, setting: Setting, chances: FloatArray) -> FloatA
     above, inverse = np.cumsum(relevant, axis=1) - relevant, relevant / np.maximum(np.arange(relevant.shape[1]), 1)
     below = inverse.sum(axis=1)[:, None] - np.cumsum(inverse, axis=1)
     weights = np.zeros(ranks.shape)
-    weights[run, document] = (1 + above[run, rank]) / rank + below[run, rank]
-    return weights / max(chances.sum(), 1)
+    weights[run, document] = ((1 + above[run, rank]) / rank + below[run, rank]) / max(chances.sum(), 1)
+    return weights
 
 
-def _by_runs(
-    lists: QueryLists, setting: Setting, worth: Callable[[int, int], float], words: str
-) -> Iterator[Step]:
+def _by_runs(lists: QueryLists, setting: Setting, worth: Callable[[int, int], float], words: str) -> Iterator[Step]:
     """Yield documents of the run that is worth most by the relevant and other documents it gave, its next one each.
 
     A document that is not judged yet counts as not relevant. Ties go to another run from query to query.
     """
     runs = len(setting.names)
-    ranked = [np.argsort(ranks, kind="stable")[np.count_nonzero(ranks == 0) :].tolist() for ranks in lists.ranks]
-    queues = [iter([row for row in rows if ranks[row] <= setting.depth]) for rows, ranks in zip(ranked, lists.ranks)]
+    rows = [np.flatnonzero((ranks > 0) & (ranks <= setting.depth)) for ranks in lists.ranks]
+    queues = [iter(of_run[np.argsort(lists.ranks[run, of_run])].tolist()) for run, of_run in enumerate(rows)]
     counts, seen, labels = [(0, 0)] * runs, set(), lists.labels.tolist()
-    turn = 0
     order = [(lists.number + run) % runs for run in range(runs)]
+    turn = 0
     while order:
         run = max(order, key=lambda run: worth(*counts[run]))
         document = next((document for document in queues[run] if document not in seen), None)
@@ -154,13 +152,14 @@ def _by_runs(
             order.remove(run)
             continue
         seen.add(document)
-        relevant, others = counts[run]
-        if labels[document] < 0:
-            worthy = words.format(worth(relevant, others))
-            yield turn, lists.judged, lists.number, document, f"rank {lists.ranks[run, document]} in {setting.names[run]}, {worthy}"
+        (relevant, others), label = counts[run], labels[document]
+        if label < 0:
+            reason = (
+                f"rank {lists.ranks[run, document]} in {setting.names[run]}, {words.format(worth(relevant, others))}"
+            )
+            yield turn, lists.judged, lists.number, document, reason
             turn += 1
-        good = labels[document] >= setting.level
-        counts[run] = relevant + good, others + (not good)
+        counts[run] = relevant + (label >= setting.level), others + (label < setting.level)
 
 
 METHODS: Mapping[str, Callable[[QueryLists, Setting], Iterator[Step]]] = {

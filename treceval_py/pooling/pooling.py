@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import Source
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
@@ -82,8 +81,8 @@ class Pool(NamedTuple):
         The documents, by query; within a query in the order of the method.
     runs : tuple of PoolRun, length S
         The ranges of the runs before these are judged.
-    measure, method : str
-        How they were chosen.
+    measure, heading, method : str
+        How they were chosen: the measure, the name of its mean, and the method.
     judgments_name : str
         The name of the judgments; empty if there are none yet.
     notes : tuple of str
@@ -93,6 +92,7 @@ class Pool(NamedTuple):
     documents: tuple[PoolDocument, ...]
     runs: tuple[PoolRun, ...]
     measure: str
+    heading: str
     method: str
     judgments_name: str
     notes: tuple[str, ...]
@@ -247,4 +247,6 @@ def pool(
         )
     if budget is not None and len(documents) < budget:
         notes.append(f"only {len(documents)} documents are left to judge.")
-    return Pool(documents, ranges, asked, method, judgments.name if qrels is not None else "", tuple(notes))
+    return Pool(
+        documents, ranges, asked, task.asked.heading, method, judgments.name if qrels is not None else "", tuple(notes)
+    )

@@ -40,16 +40,10 @@ def document_of(pool: Pool, _: Style) -> Document:
         name="documents",
         title=f"Documents to judge, by {pool.method}",
     )
-    made = Made(pool.judgments_name or None, runs=[{"name": run.name} for run in pool.runs], notes=pool.notes)
-    return Document("pool", [documents, ranges_of(pool)], lambda _: made)
-
-
-def ranges_of(pool: Pool) -> Table:
-    """Return the ranges of the runs as a table."""
-    return Table(
+    ranges = Table(
         (
             Column("run", [run.name for run in pool.runs], text=True, head=True),
-            Column("value", [run.value for run in pool.runs], title=pool.measure),
+            Column("value", [run.value for run in pool.runs], title=pool.heading),
             Column("lowest", [run.lowest for run in pool.runs]),
             Column("highest", [run.highest for run in pool.runs]),
             Column("judged", [run.judged for run in pool.runs]),
@@ -58,3 +52,4 @@ def ranges_of(pool: Pool) -> Table:
         title="Over all labels of unjudged documents",
         notes=pool.notes,
     )
+    return Document("pool", [documents, ranges], lambda _: Made(pool.judgments_name or None, notes=pool.notes))
