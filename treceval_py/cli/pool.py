@@ -39,6 +39,7 @@ RUNS = ("run", "near", "msmarco", "tevatron", "colbert")
 @option(
     "-m --measure measure", "NAME", "Measure to compare runs by [map].", default="map", shell_complete=named("measure")
 )
+@titled("Scoring")
 @option("--profile", help="Scoring conventions.", **PROFILE)
 @titled("Reading files")
 @READING_OPTIONS["judgment_format"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.data.ranking import order_ties
+from treceval_py.judging.judged import nth_of
 from treceval_py.measuring.facts import Labels
 from treceval_py.measuring.probes import parameter, rank_weights, shares
 from treceval_py.measuring.registry import Measure
@@ -22,7 +23,7 @@ HIGHEST = 0.95
 """Highest probability of relevance of an unjudged document."""
 
 Step: TypeAlias = tuple[int, int, int, int, str]
-"""The turn in which a document is judged, the number of judgments of its query, the query, the document, the reason."""
+"""The turn in which a document is judged, its place in the turn, its query, its number there, and the reason."""
 
 
 class Setting(NamedTuple):
@@ -75,12 +76,13 @@ def _in_order(lists: QueryLists, setting: Setting, values: FloatArray) -> IntArr
 
 
 def _by_depth(lists: QueryLists, setting: Setting) -> Iterator[Step]:
-    best, every = lists.best, len(setting.names)
-    for document in _in_order(lists, setting, 1 / best).tolist():
+    best = lists.best
+    order = _in_order(lists, setting, 1 / best)
+    for nth, document in zip(nth_of(best[order]).tolist(), order.tolist(), strict=True):
         ranks = lists.ranks[:, document]
         named = setting.names[int(np.flatnonzero(ranks == best[document])[0])]
-        reason = f"rank {best[document]} in {named}; in {np.count_nonzero(ranks)} of {every} runs"
-        yield int(best[document]), 0, lists.number, document, reason
+        reason = f"rank {best[document]} in {named}; in {np.count_nonzero(ranks)} of {len(ranks)} runs"
+        yield int(best[document]), nth, lists.number, document, reason
 
 
 def _by_order(lists: QueryLists, setting: Setting) -> Iterator[Step]:
