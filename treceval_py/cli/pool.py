@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from glob import has_magic
 from typing import Any
 
 import click
@@ -72,7 +73,9 @@ def pool(files: tuple[str, ...], output: Output, **settings: Any) -> None:
     from treceval_py.pooling.pooling import pool as pool_of
     from treceval_py.pooling.show import document_of, lines_of
 
-    qrels, runs = (None, files) if os.path.isdir(files[0]) or kind_of(files[0]) in RUNS else (files[0], files[1:])
+    first = files[0]
+    no_qrels = os.path.isdir(first) or (has_magic(first) and not os.path.lexists(first)) or kind_of(first) in RUNS
+    qrels, runs = (None, files) if no_qrels else (first, files[1:])
     if not runs:
         raise click.UsageError("Missing argument 'RUN…'.")
     sources = run_files(runs, without=[qrels] if qrels else [], written=[output.path] if output.path else [])

@@ -19,6 +19,9 @@ from treceval_py.pooling.lists import UNRANKED, QueryLists
 SMOOTHING = 10
 """Constant added to ranks where a document's probability of relevance is estimated from its ranks."""
 
+DEEPEST = 1000
+"""Last rank with a weight; what adds up precisions has weights at all ranks."""
+
 HIGHEST = 0.95
 """Highest probability of relevance of an unjudged document."""
 
@@ -59,10 +62,10 @@ class Setting(NamedTuple):
     budget: int | None
 
 
-def weights_by_rank(measure: Measure, labels: IntArray, deepest: int) -> FloatArray:
-    """Return the weights of ranks 0..deepest, which `Setting` has."""
-    known = shares(measure, np.append(labels[labels >= 0], max(int(parameter(measure, "level", 1)), 1)), deepest)
-    return np.append(0.0, rank_weights(measure, known, deepest))
+def weights_by_rank(measure: Measure, labels: IntArray) -> FloatArray:
+    """Return the weights of ranks 0..`DEEPEST`, which `Setting` has."""
+    known = shares(measure, np.append(labels[labels >= 0], max(int(parameter(measure, "level", 1)), 1)), DEEPEST)
+    return np.append(0.0, rank_weights(measure, known, DEEPEST))
 
 
 def _in_order(lists: QueryLists, setting: Setting, values: FloatArray) -> IntArray:

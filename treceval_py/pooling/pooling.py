@@ -204,14 +204,16 @@ def pool(
         for ends in [each.unjudged[asked]]
     )
     low, high = np.array([each.lowest for each in ranges]), np.array([each.highest for each in ranges])
-    still_open = (low[:, None] < high) & (low < high[:, None]) & ~np.eye(len(names), dtype=bool)
+    # Their ranges meet, and are not the same point.
+    still_open = (np.maximum.outer(low, low) <= np.minimum.outer(high, high)) & ~np.eye(len(names), dtype=bool)
+    still_open &= np.maximum.outer(high, high) > np.minimum.outer(low, low)
     setting = Setting(
         task.resolved,
         int(parameter(task.resolved, "level", 1)),
         depth or (UNRANKED - 1 if budget is not None else DEPTH),
         names,
         still_open,
-        weights_by_rank(task.resolved, judgments.rels, max(int(np.diff(table.offsets).max()) for table in tables)),
+        weights_by_rank(task.resolved, judgments.rels),
         len(judgments.qids) + len(new),
         budget,
     )
@@ -243,7 +245,7 @@ def pool(
     if pairs:
         notes.append(
             f"unjudged documents could change the order of {turned} of {pairs} pairs of runs by {task.asked.heading}."
-            + ("" if turned else " Further judgments cannot change the order.")
+            + ("" if turned else " Further judgments cannot change it.")
         )
     if budget is not None and len(documents) < budget:
         notes.append(f"only {len(documents)} documents are left to judge.")
