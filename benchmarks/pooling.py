@@ -22,7 +22,7 @@ from treceval_py.pooling import pool
 
 METHODS = ("depth", "mtf", "maxmean", "order")
 SHOWN = (250, 500, 1000, 2000, 4000, 8000)
-ROUNDS = [*range(250, 4001, 250), *range(5000, 12_001, 1000), *range(16_000, 100_001, 4000)]
+ROUNDS = [*range(250, 4001, 250), *range(5000, 12_001, 1000), *range(16_000, 40_001, 8000), 60_000, 100_000]
 LEVELS = (0.9, 0.95)
 HALVES = 100
 

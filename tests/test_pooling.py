@@ -115,7 +115,7 @@ def test_a_document_with_the_same_rank_in_all_runs_is_not_asked_for() -> None:
 
 def test_a_reason_is_the_difference_of_two_runs() -> None:
     # One of two queries: if p is relevant, P@1 of <run> (1) rises by 1, its mean by 1 / 2.
-    assert reasons(pool(None, [A, B], "P@1", budget=1)) == ["0.500000 between <run> (1) and <run> (2)"]
+    assert reasons(pool(None, [A, B], "P@1", budget=1)) == ["0.500000 between <run> (1) and <run> (2), if relevant"]
 
 
 def test_runs_whose_ranges_do_not_overlap_ask_for_nothing() -> None:
@@ -147,7 +147,7 @@ def test_gains_are_divided_by_the_ideal_of_the_relevant_documents_to_expect() ->
     judged = {"1": {"x": 1, "y": 1, "z": 1}}
     chosen = pool(judged, [{"1": ["a"]}, {"1": ["w"]}], "nDCG@10", budget=1)
     assert reasons(chosen) == [
-        f"{1 / sum(1 / np.log2(1 + rank) for rank in range(1, 6)):.6f} between <run> (1) and <run> (2)"
+        f"{1 / sum(1 / np.log2(1 + rank) for rank in range(1, 6)):.6f} between <run> (1) and <run> (2), if relevant"
     ]
 
 
