@@ -29,7 +29,7 @@ RUNS = ("run", "near", "msmarco", "tevatron", "colbert")
 """What a first file looks like that is a run; anything else is read as judgments."""
 
 
-@click.command("pool", cls=Command, peak=(150, 300), common="--budget --depth --method -m --format -o")
+@click.command("pool", cls=Command, peak=(150, 300), common="--budget --depth --method -m -o")
 @click.argument("files", metavar="[QRELS] RUN…", nargs=-1, required=True)
 @number("--budget", "Choose N documents [all down to --depth].", least=1)
 @number("--depth", "Choose among the first N of each run [10; all with --budget].", least=1)
