@@ -389,6 +389,12 @@ CASES = (
     Case(50_000, "gate saved saved.twice", "short", status=1),
     Case(10_000, "board qrels run other third --no-cache"),
     Case(2_000, "board qrels run other third --no-cache", "short"),
+    Case(50_000, "pool qrels run other third --budget 500"),
+    Case(10_000, "pool qrels run other third --budget 500", "short"),
+    Case(10_000, "pool qrels run other third --budget 500", "long"),
+    Case(50_000, "pool qrels run other third --budget 500 --method mtf"),
+    Case(50_000, "pool run other"),
+    Case(50_000, "pool qrels run run.bad", status=1),
     # Not many runs for compare and board: all pairs of them are compared, for the answer and for the letters.
     Case(10_000, "report qrels run -o OUT/page.html"),
     Case(2_000, "report qrels run other --resamples 1000 -o OUT/page.html", "short"),

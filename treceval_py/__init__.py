@@ -41,6 +41,7 @@ Everything else is in packages, loaded when they are used: ``te.grading.grade``.
     judging        judged runs, from which measures are computed: `judge`
     listing        what `measures` and `profiles` return
     measuring      measures of your own: `declare`, `measure_by_query`
+    pooling        which documents to judge next: `pool`
     ranges         values under other orders of ties and other judgments: `assess`
     reporting      pictures and contents of pages
     retrieval      runs from texts: `retrieve`, `rerank`
@@ -108,7 +109,7 @@ def _nearest(package: str, name: str) -> str:
 
 _PACKAGES = (
     "boards checking comparing data errors explaining fusing gating grading integrations io judges judging listing "
-    "measuring ranges reporting retrieval scoring"
+    "measuring pooling ranges reporting retrieval scoring"
 )
 
 _LISTED, _attribute, __dir__ = lazily(

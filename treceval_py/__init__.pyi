@@ -15,6 +15,7 @@ from treceval_py import judges as judges
 from treceval_py import judging as judging
 from treceval_py import listing as listing
 from treceval_py import measuring as measuring
+from treceval_py import pooling as pooling
 from treceval_py import ranges as ranges
 from treceval_py import reporting as reporting
 from treceval_py import retrieval as retrieval

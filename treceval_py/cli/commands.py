@@ -228,6 +228,7 @@ USES = {
         "fuse": "fuse runs into one",
     },
     "Teach and judge": {
+        "pool": "choose the documents to judge next",
         "grade": "check, score and grade submissions of a class",
         "agree": "measure how far judges of relevance agree",
     },

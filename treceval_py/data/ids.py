@@ -179,7 +179,7 @@ def firsts_of(ids: Sequence[str]) -> IntArray:
     if compiled is None:
         rows: dict[str, int] = {}
         return np.fromiter(map(rows.setdefault, ids, count()), dtype=np.int64, count=len(ids))
-    column = Ids.from_text(ids)
+    column = ids if isinstance(ids, Ids) else Ids.from_text(ids)
     firsts: IntArray = compiled.index(column.buffer, column.offsets)[0]
     return firsts
 

@@ -113,7 +113,7 @@ def order_of(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool =
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     tie = np.append(False, ordered[1:] == ordered[:-1])
-    _order_ties(order, tie, lambda rows: [docids[row] for row in rows.tolist()], later_first=later_first)
+    order_ties(order, tie, lambda rows: [docids[row] for row in rows.tolist()], later_first=later_first)
     return order
 
 
@@ -181,7 +181,7 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
         elif ranking.ties == "worst" and labels is not None:
             order = np.lexsort((labels, -scores, query))
         elif ranking.ties.startswith("docid"):
-            _order_ties(order, tie, lambda rows: run.docids.take(rows).raw(), later_first=ranking.ties == "docid-desc")
+            order_ties(order, tie, lambda rows: run.docids.take(rows).raw(), later_first=ranking.ties == "docid-desc")
     scores = np.empty(len(order))
     scores[order] = -np.arange(len(order))
     arranged = run.having(run.docids, scores)
@@ -194,7 +194,7 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
     return Arranged(arranged, order, None, begins[group] - start + 1, ends[group] - start)
 
 
-def _order_ties(
+def order_ties(
     order: IntArray, tie: BoolArray, ids_of: Callable[[IntArray], list[bytes]], *, later_first: bool
 ) -> None:
     """Sort rows by id where scores are equal; ``tie`` (D,) is whether a row has the same score as the previous one."""
