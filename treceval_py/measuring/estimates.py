@@ -1,0 +1,189 @@
+"""Estimates of AP and nDCG from a sample of the pool, without the bias of dividing by estimated numbers.
+
+A sum over the relevant documents is estimated without bias by dividing each term by the probability that its documents
+were judged. A measure is such a sum times 1 / R, or 1 / ideal, and 1 / R̂ is too high on average. Here the inverse is
+estimated by the iterated bootstrap: what sampling would add to it if the estimated counts were the true ones is
+subtracted, and what sampling would add to that, and so on.
+
+For this an inverse is written as a sum of exponentials of the counts, x^r for r relevant documents judged with
+probability p. Sampling turns x^R, on average, into (1 - p + p·x)^R, so that each round only changes x. Counts are of
+documents other than those of the term, which are judged for certain where the term is there at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.judging.sampled import JudgedSample
+from treceval_py.measuring.gains import discounts
+
+ROUNDS = 20
+"""How often the bias is estimated and subtracted. Each round leaves less bias and adds a little variance."""
+
+MOST_KINDS = 3
+"""Most grades whose counts are corrected one by one; where there are more, neighbouring ones are counted together."""
+
+_RATES = np.append(0.0, np.logspace(-4, 1, 19))
+_COUNTS = np.unique(np.append(np.arange(40.0), np.logspace(math.log10(40), math.log10(2000), 60).round()))
+
+
+class _Drawn(NamedTuple):
+    """The relevant documents that were judged, in groups that were drawn alike, sorted by query.
+
+    Attributes
+    ----------
+    query : (G,) int array
+        The row of the query in `JudgedSample.qids`.
+    probability : (3, G) float array
+        The probability that another document of the group is judged, if 0, 1 or 2 of the group are.
+    group : (D,) int array
+        The group of each document of the pool; -1 if it is not relevant.
+    """
+
+    query: IntArray
+    probability: FloatArray
+    group: IntArray
+
+    def count(self, group: IntArray, weights: FloatArray | None = None) -> FloatArray:
+        """Add up by group. (G,)."""
+        return np.bincount(group, weights, len(self.query)).astype(np.float64)
+
+
+def _drawn(run: JudgedSample, relevant: BoolArray) -> _Drawn:
+    pool, group = run.pool, np.full(len(relevant), -1)
+    rows = np.flatnonzero(relevant & (pool.probability > 0))
+    kinds = pool.stratum[rows][None] if run.strata else np.stack([pool.query[rows], pool.probability[rows]])
+    kinds, group[rows] = np.unique(kinds, axis=1, return_inverse=True)
+    if run.strata is None:
+        return _Drawn(kinds[0].astype(np.int64), np.tile(kinds[1], (3, 1)), group)
+    query, pooled, judged = (column[kinds[0]] for column in run.strata)
+    known = np.arange(3)[:, None]
+    # Nothing is known of the rest of a stratum of which no other document was judged.
+    return _Drawn(query, np.where(judged > known, (judged - known) / np.maximum(pooled - known, 1), 1.0), group)
+
+
+@functools.lru_cache(maxsize=1)
+def _fitting() -> FloatArray:
+    """Return the matrix from values of a function at `_COUNTS` to weights of the exponentials e^(-rate · count)."""
+    return np.linalg.pinv(np.exp(-np.outer(_COUNTS, _RATES)), rcond=1e-5)
+
+
+class _Terms(NamedTuple):
+    """Terms of a sum, each of one or two relevant documents that were judged.
+
+    Attributes
+    ----------
+    amount : (T,) float array
+        What they add to the sum, divided by the probability that these documents were judged.
+    known : tuple of ((T,) int array, int)
+        The groups of these documents, and how many of each group they are.
+    kind : int
+        The kind of these documents.
+    """
+
+    amount: FloatArray
+    known: tuple[tuple[IntArray, int], ...]
+    kind: int = 0
+
+    def others(self, drawn: _Drawn, counts: FloatArray, values: FloatArray) -> FloatArray:
+        """Add up values (3, G, N) of judged relevant documents (G, K) other than those of the term. (T, K, N)."""
+        total = np.zeros((int(drawn.query.max(initial=-1)) + 1, counts.shape[1], values.shape[2]))
+        np.add.at(total, drawn.query, counts[:, :, None] * values[0, :, None])
+        here = total[drawn.query[self.known[0][0]]]
+        for group, number in self.known:
+            own = counts[group][:, :, None]
+            left = own - number * (np.arange(counts.shape[1]) == self.kind)[:, None]
+            here += left * values[number, group, None] - own * values[0, group, None]
+        return here
+
+
+def _corrections(
+    terms: _Terms, drawn: _Drawn, counts: FloatArray, inverse: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Return, for each of T terms, what an inverse at the estimated counts is to be multiplied by.
+
+    Parameters
+    ----------
+    counts : (G, K) float array
+        The relevant documents that were judged, by group and kind.
+    inverse : callable
+        From (…, K) numbers of relevant documents, other than those of the term, to (…) values.
+    """
+    kinds, probability = counts.shape[1], drawn.probability[:, :, None]
+    weights = inverse(np.stack(np.meshgrid(*[_COUNTS] * kinds, indexing="ij"), axis=-1))
+    for _ in range(kinds):
+        weights = np.tensordot(weights, _fitting(), axes=(0, 1))
+    rounds, logs = [], -_RATES / probability
+    for _ in range(ROUNDS + 1):
+        powers, value = np.exp(terms.others(drawn, counts, logs)), weights[None]
+        for kind in range(kinds):
+            value = np.einsum("tn,tn...->t...", powers[:, kind], np.broadcast_to(value, (len(powers), *value.shape[1:])))
+        rounds.append(value)
+        logs = np.log1p(probability * np.expm1(logs)) / probability
+    signed = [(-1) ** nth * math.comb(ROUNDS + 1, nth + 1) for nth in range(ROUNDS + 1)]
+    return np.tensordot(signed, rounds, axes=1) / rounds[0]
+
+
+def estimated_average_precision(run: JudgedSample, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
+    drawn = _drawn(run, run.pool.rel >= level)
+    counts = np.bincount(drawn.group[drawn.group >= 0], minlength=len(drawn.query))[:, None].astype(np.float64)
+    group = drawn.group[run.row]
+    rows = np.flatnonzero((group >= 0) & (run.hits.rank <= (cutoff or math.inf)))
+    query, rank, group = run.hits.query[rows], run.hits.rank[rows], group[rows]
+    (chance, again, _), groups = drawn.probability, np.arange(len(drawn.query))
+    terms = [_Terms(np.bincount(group, 1 / rank, len(groups)) / chance, ((groups, 1),))]
+    first, starts = (np.searchsorted(of, np.arange(len(run.qids))) for of in (drawn.query, query))
+    for nth in range(int(np.max(group - first[query], initial=-1)) + 1):
+        above = np.append(0, np.cumsum(group - first[query] == nth))
+        pairs = np.bincount(group, (above[:-1] - above[starts[query]]) / rank, len(groups)) / chance
+        same, other = (np.flatnonzero((pairs > 0) & (mask == (groups - first[drawn.query] == nth))) for mask in (True, False))
+        partner = first[drawn.query[other]] + nth
+        terms.append(_Terms(pairs[same] / again[same], ((same, 2),)))
+        terms.append(_Terms(pairs[other] / chance[partner], ((other, 1), (partner, 1))))
+    value = np.zeros(len(run.qids))
+    for term in terms:
+        own = sum(number for _, number in term.known)
+        total = own + term.others(drawn, counts, 1 / drawn.probability[:, :, None])[:, 0, 0]
+        ratio = _corrections(term, drawn, counts, lambda others, own=own: 1 / (own + others[..., 0]))
+        value += run.sum(drawn.query[term.known[0][0]], term.amount / total * ratio)
+    return value
+
+
+def _ideal(counts: FloatArray, gains: FloatArray, cutoff: int | None) -> FloatArray:
+    """Return the DCG of the best ranking of (…, K) documents, also of broken numbers, with K ascending gains."""
+    above = counts[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    ranks = np.arange(1, (cutoff or math.ceil(above.max(initial=1.0))) + 1)
+    sums = np.interp(above, np.append(0, ranks), np.append(0.0, np.cumsum(1 / discounts(ranks))))
+    return sums @ np.diff(gains, prepend=0.0)
+
+
+def estimated_ndcg(run: JudgedSample, *, cutoff: int | None = None) -> FloatArray:
+    drawn = _drawn(run, run.pool.rel > 0)
+    relevant, groups = drawn.group >= 0, len(drawn.query)
+    gains, grade = np.unique(run.pool.rel[relevant].astype(np.float64), return_inverse=True)
+    counts = np.bincount(drawn.group[relevant] * len(gains) + grade, minlength=groups * len(gains))
+    counts = counts.reshape(groups, len(gains)).astype(np.float64)
+    parts = [part for part in np.array_split(np.arange(len(gains)), MOST_KINDS) if len(part)]
+    kinds, value = np.array([gains[part].mean() for part in parts]), np.zeros(len(run.qids))
+    together = np.stack([counts[:, part].sum(axis=1) for part in parts], axis=1) if parts else counts
+    group = drawn.group[run.row]
+    within = (group >= 0) & (run.hits.rank <= (cutoff or math.inf))
+    for kind, part in enumerate(parts):
+        for at in part.tolist():
+            rows = np.flatnonzero(within & (run.hits.rel == gains[at]))
+            amount = np.bincount(group[rows], gains[at] / discounts(run.hits.rank[rows]), groups) / drawn.probability[0]
+            known = np.flatnonzero(amount)
+            terms = _Terms(amount[known], ((known, 1),), at)
+            total = np.eye(len(gains))[at] + terms.others(drawn, counts, 1 / drawn.probability[:, :, None])[:, :, 0]
+            own = np.eye(len(kinds))[kind]
+            correction = _corrections(
+                terms._replace(kind=kind), drawn, together, lambda others, own=own: 1 / _ideal(others + own, kinds, cutoff)
+            )
+            value += run.sum(drawn.query[known], terms.amount / _ideal(total, gains, cutoff) * correction)
+    return value
