@@ -50,19 +50,16 @@ class _Drawn(NamedTuple):
     probability: FloatArray
     group: IntArray
 
-    def count(self, group: IntArray, weights: FloatArray | None = None) -> FloatArray:
-        """Add up by group. (G,)."""
-        return np.bincount(group, weights, len(self.query)).astype(np.float64)
-
 
 def _drawn(run: JudgedSample, relevant: BoolArray) -> _Drawn:
     pool, group = run.pool, np.full(len(relevant), -1)
     rows = np.flatnonzero(relevant & (pool.probability > 0))
-    kinds = pool.stratum[rows][None] if run.strata else np.stack([pool.query[rows], pool.probability[rows]])
-    kinds, group[rows] = np.unique(kinds, axis=1, return_inverse=True)
     if run.strata is None:
-        return _Drawn(kinds[0].astype(np.int64), np.tile(kinds[1], (3, 1)), group)
-    query, pooled, judged = (column[kinds[0]] for column in run.strata)
+        alike = np.rec.fromarrays([pool.query[rows], pool.probability[rows]], names="query, probability")
+        kinds, group[rows] = np.unique(alike, return_inverse=True)
+        return _Drawn(kinds.query, np.tile(kinds.probability, (3, 1)), group)
+    strata, group[rows] = np.unique(pool.stratum[rows], return_inverse=True)
+    query, pooled, judged = (column[strata] for column in run.strata)
     known = np.arange(3)[:, None]
     # Nothing is known of the rest of a stratum of which no other document was judged.
     return _Drawn(query, np.where(judged > known, (judged - known) / np.maximum(pooled - known, 1), 1.0), group)
@@ -125,12 +122,45 @@ def _corrections(
         for kind in range(kinds):
             value = np.einsum("tn,tn...->t...", powers[:, kind], np.broadcast_to(value, (len(powers), *value.shape[1:])))
         rounds.append(value)
-        logs = np.log1p(probability * np.expm1(logs)) / probability
+        logs = np.where(probability < 1, np.log1p(probability * np.expm1(logs)) / probability, logs)
     signed = [(-1) ** nth * math.comb(ROUNDS + 1, nth + 1) for nth in range(ROUNDS + 1)]
     return np.tensordot(signed, rounds, axes=1) / rounds[0]
 
 
 def estimated_average_precision(run: JudgedSample, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
+    r"""estAP: estimate of AP from a sample of the pool whose bias is estimated too, and subtracted.
+
+    Formula
+    -------
+    estAP = sum over the relevant documents retrieved, at rank k, of (1/k) · sum over the relevant documents i down to k of
+    v / (probability that both were judged). v estimates 1/R: it is the sum over j from 0 to 20 of (-1)^j · C(21, j+1) ·
+    (T^j of 1/R) at R̂ = these documents + sum of 1/p of the other relevant ones; T f(R) is the mean of f(R̂) over samples
+    if there were R relevant documents. In a stratum of N documents of which n were judged, two are both judged with
+    probability n(n-1) / (N(N-1)), and p = (n-m) / (N-m) beside m that are.
+
+    .. math:: \mathrm{estAP} = \sum_{k\,:\,r_k = 1} \frac{1}{k} \sum_{i \le k\,:\,r_i = 1} \frac{1}{\pi_{ik}}
+        \sum_{j=0}^{20} (-1)^j \binom{21}{j+1} (T^j f)(\hat R_{ik}), \quad f(R) = \frac{1}{R}
+
+    Returns
+    -------
+    (Q,) float array
+        AP if everything was judged. For one query it can be negative, or above 1; the mean is what is estimated. Empty
+        case: 0, also when no document that was judged is relevant.
+
+    References
+    ----------
+    Horvitz, D. G., Thompson, D. J. A Generalization of Sampling Without Replacement From a Finite Universe. JASA 47(260),
+    1952. Hall, P., Martin, M. A. On Bootstrap Resampling and Iteration. Biometrika 75(4), 1988. Their combination is this
+    package's own; `sample_eval` and statAP divide by R̂.
+
+    Examples
+    --------
+    The document at rank 2 was judged with probability 1/2, as in one of two such queries; the other one gets 0:
+    (1/2) / (1/2).
+
+    >>> estimated_average_precision(drawn_labels("0:1 1:0.5"))
+    array([1.])
+    """
     drawn = _drawn(run, run.pool.rel >= level)
     counts = np.bincount(drawn.group[drawn.group >= 0], minlength=len(drawn.query))[:, None].astype(np.float64)
     group = drawn.group[run.row]
@@ -164,6 +194,34 @@ def _ideal(counts: FloatArray, gains: FloatArray, cutoff: int | None) -> FloatAr
 
 
 def estimated_ndcg(run: JudgedSample, *, cutoff: int | None = None) -> FloatArray:
+    r"""estNDCG: estimate of nDCG from a sample of the pool whose bias is estimated too, and subtracted.
+
+    Formula
+    -------
+    estNDCG = sum over the relevant documents retrieved, at rank k, of v · gain / log2(k+1) / (probability that it was
+    judged). v estimates 1/ideal, the DCG of the best ranking, as estAP does 1/R, from the numbers of documents of each
+    grade; where there are more than three grades, neighbouring ones are corrected together. The gain is the grade.
+
+    .. math:: \mathrm{estNDCG} = \sum_{k} \frac{g_k}{\pi_k \log_2(k + 1)} \sum_{j=0}^{20} (-1)^j \binom{21}{j+1}
+        (T^j f)(\hat R_k), \quad f(R) = \frac{1}{\mathrm{ideal}(R)}
+
+    Returns
+    -------
+    (Q,) float array
+        nDCG if everything was judged. For one query it can be negative, or above 1; the mean is what is estimated. Empty
+        case: 0, also when no document that was judged is relevant.
+
+    References
+    ----------
+    As for estAP.
+
+    Examples
+    --------
+    Judged with probability 1/2, alone relevant, at rank 3: (1/2) / (1/2).
+
+    >>> estimated_ndcg(drawn_labels("0:1 - 2:0.5"))
+    array([1.])
+    """
     drawn = _drawn(run, run.pool.rel > 0)
     relevant, groups = drawn.group >= 0, len(drawn.query)
     gains, grade = np.unique(run.pool.rel[relevant].astype(np.float64), return_inverse=True)
