@@ -56,10 +56,15 @@ def _status() -> int:
             return complete(os.environ["_TRECEVAL_COMPLETE"])
         from treceval_py.cli.commands import run
 
-        if os.path.splitext(os.path.basename(sys.argv[0]))[0] == "trec_eval":
+        name = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+        if name == "trec_eval":
             from treceval_py.cli.trec_eval import trec_eval
 
             return run(sys.argv[1:], trec_eval)
+        if name in ("sample_eval", "statap"):
+            from treceval_py.cli import programs
+
+            return run(sys.argv[1:], getattr(programs, name))
         return run(sys.argv[1:])
     except BrokenPipeError:  # where there is no SIGPIPE
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -148,11 +149,14 @@ def _with_sample(
     return JudgedSample(*shown, row=row, pool=pool, strata=strata, drawn=drawn, depth=depth)
 
 
-def judge_sample(qrels: Qrels, run: Run, ranking: Ranking, *, complete: bool) -> JudgedSample:
+def judge_sample(
+    qrels: Qrels, run: Run | Mapping[str, Mapping[str, float]], ranking: Ranking, *, complete: bool
+) -> JudgedSample:
     """Find the documents of a sample in a run; parameters and errors as for `judge_by`."""
     sample, depth, ranking = qrels.sample, ranking.depth, ranking._replace(sample=False)
     if sample is None:
         raise EvaluationError("these judgments are not of a sample", file=qrels.name)
+    run = run if isinstance(run, Run) else Run(run)
     if not ranking.plain:
         run = without_self(run) if ranking.self_hits == "drop" else run
         run = labelled(qrels, run).arranged(ranking._replace(tied=False)).run

@@ -10,16 +10,16 @@ import math
 
 import numpy as np
 
-from treceval_py._types import BoolArray, FloatArray
+from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.judging.judged import ratio
 from treceval_py.judging.sampled import JudgedSample
 from treceval_py.measuring.incomplete import SMALL
 
 
-def _expected(run: JudgedSample, level: int, *, above: bool) -> FloatArray:
+def expected(run: JudgedSample, level: int, *, above: bool) -> FloatArray:
     """Estimate the relevant documents of the pool down to each hit, or only those above it. (H,)."""
 
-    def expected() -> FloatArray:
+    def summed() -> FloatArray:
         (query, _, rel), strata, queries = run.hits, run.of_strata, np.arange(len(run.qids))
         total, first = np.zeros(len(rel)), np.searchsorted(query, queries)[query]
         # Strata are numbered within their queries, so that one pass counts the documents of all n-th strata.
@@ -33,20 +33,20 @@ def _expected(run: JudgedSample, level: int, *, above: bool) -> FloatArray:
             total += seen * (relevant + SMALL) / (judged + 3 * SMALL)
         return total
 
-    return run.once(("expected", level, above), expected)
+    return run.once(("expected", level, above), summed)
 
 
 def _expected_within(run: JudgedSample, level: int, within: BoolArray) -> FloatArray:
     """Estimate the relevant documents of the pool down to the last hit of those in a mask (H,). (Q,)."""
     last = np.zeros(len(run.qids))
-    last[run.hits.query[within]] = _expected(run, level, above=False)[within]  # of several, the last one stays
+    last[run.hits.query[within]] = expected(run, level, above=False)[within]  # of several, the last one stays
     return last
 
 
 def extended_inferred_average_precision(
     run: JudgedSample, *, level: int = 1, divide_by: str = "relevant"
 ) -> FloatArray:
-    r"""Extended infAP: estimate of AP from strata of which different shares were judged (sample_eval's infAP).
+    r"""xinfAP, extended infAP: estimate of AP from strata of which different shares were judged (sample_eval's infAP).
 
     Formula
     -------
@@ -81,7 +81,7 @@ def extended_inferred_average_precision(
     array([1.])
     """
     relevant = run.hits.rel >= level
-    precision = (1.0 + _expected(run, level, above=True)[relevant]) / run.hits.rank[relevant]
+    precision = (1.0 + expected(run, level, above=True)[relevant]) / run.hits.rank[relevant]
     total = run.sum(run.hits.query[relevant], run.weight[run.row[relevant]] * precision)
     estimated = inferred_relevant(run, level=level)
     capped = divide_by == "capped" and run.depth is not None
@@ -103,8 +103,8 @@ def inferred_ndcg(run: JudgedSample, *, counts: str = "rounded") -> FloatArray:
     Parameters
     ----------
     counts : {"rounded", "exact"}
-        Whether the number of documents of a grade in the ideal ranking is rounded, halves up; if not, whole ranks within
-        it count, and those of the next grade continue from the fraction, as in TRECVID's version.
+        Whether the number of documents of a grade in the ideal ranking is rounded, halves up; if not, whole ranks
+        within it count, and those of the next grade continue from the fraction, as in TRECVID's version.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def inferred_ndcg(run: JudgedSample, *, counts: str = "rounded") -> FloatArray:
     >>> inferred_ndcg(drawn_labels("1:b -1:b")).round(4)
     array([1.2263])
     """
-    (query, rank, rel), size = run.hits, len(run.of_strata.query)
+    (_, rank, rel), size = run.hits, len(run.of_strata.query)
     stratum, gained = run.pool.stratum[run.row], rel > 0
     discounted = np.bincount(stratum[gained], rel[gained] / np.log2(rank[gained] + 1.0), size)
     seen, judged = np.bincount(stratum, minlength=size), np.bincount(stratum[rel >= 0], minlength=size)
@@ -225,6 +225,13 @@ def inferred_relevant(run: JudgedSample, *, level: int = 1) -> FloatArray:
     array([3.])
     """
     return run.once(("relevant", level), lambda: run.estimated(run.pool.rel >= level))
+
+
+def sampled(run: JudgedSample, least: int | None = None) -> IntArray:
+    """Count the judged documents of each query, retrieved or not, with at least some judgment. (Q,)."""
+    pool = run.pool
+    rows = slice(None) if least is None else pool.rel >= least
+    return run.once(("sampled", least), lambda: run.count(pool.query[rows]))
 
 
 def _weights(run: JudgedSample, level: int) -> FloatArray:
@@ -368,7 +375,7 @@ def stat_ndcg(run: JudgedSample, *, cutoff: int, version: str = "v3") -> FloatAr
         ideal = run.sum(best.query, (2.0**best.rel - 1) / discounts[best.rank - 1])
     else:
         sums = np.append(0.0, np.cumsum(1 / discounts))
-        very, all_ = (run.count(run.pool.query[run.pool.rel >= least]) for least in (2, 1))
+        very, all_ = (sampled(run, least) for least in (2, 1))
         high, low = (sums[np.minimum(number, cutoff)] for number in (very, np.maximum(very, all_ - very)))
         ideal = 3 * high + low - high
     return ratio(run.sum(query, gains / discounts[rank - 1]), ideal)
@@ -379,19 +386,20 @@ def stat_variance(run: JudgedSample, *, level: int = 1, version: str = "v3") -> 
 
     Formula
     -------
-    varAP = (sum of (1-p)·y² - ((sum of y)² - sum of y²) / (m-1) + t) / R̂², over the m judged documents; y = w · (precision
-    - statAP) for a relevant document retrieved, -w · statAP for another relevant one, 0 for the others. In version 3 t is
-    the sum, over the relevant documents retrieved, of (sum of (1-p)/p² of those down to it) / rank²; in version 4 of
-    (sum of w/rank of those below it)² · (1-p)/p², and the value is multiplied by m / (judged documents retrieved + 0.1)
-    and at most 1.
+    varAP = (sum of (1-p)·y² - ((sum of y)² - sum of y²) / (m-1) + t) / R̂², over the m judged documents; y = w ·
+    (precision - statAP) for a relevant document retrieved, -w · statAP for another relevant one, 0 for the others. In
+    version 3 t is the sum, over the relevant documents retrieved, of (sum of (1-p)/p² of those down to it) / rank²; in
+    version 4 of (sum of w/rank of those below it)² · (1-p)/p², and the value is multiplied by m / (judged documents
+    retrieved + 0.1) and at most 1.
 
-    .. math:: \mathrm{varAP} = \frac{1}{\hat R^2} \left(\sum (1 - p) y^2 - \frac{(\sum y)^2 - \sum y^2}{m - 1} + t\right)
+    .. math:: \mathrm{varAP} = \frac{1}{\hat R^2} \left(\sum (1 - p) y^2 - \frac{(\sum y)^2 - \sum y^2}{m -
+        1} + t\right)
 
     Returns
     -------
     (Q,) float array
-        Its average is the variance of the mean, the sum over Q². Empty case: 0; without the second term when m = 1, where
-        the program stops.
+        Its average is the variance of the mean, the sum over Q². Empty case: 0; without the second term when m = 1,
+        where the program stops.
 
     References
     ----------
@@ -399,13 +407,13 @@ def stat_variance(run: JudgedSample, *, level: int = 1, version: str = "v3") -> 
 
     Examples
     --------
-    If everything was drawn for certain, y = precision - AP is left: of 1 and 1/2 under AP 3/4, (0 - (0 - 2/16) / 1) / 4.
+    If all were drawn for certain, y = precision - AP is left: of 1 and 1/2 with AP 3/4, (0 - (0 - 2/16) / 1) / 4.
 
     >>> stat_variance(drawn_labels("1:1 0:1", missed="")), stat_variance(drawn_labels("1:1 - - 1:1"))
     (array([0.]), array([0.03125]))
     """
     query, rank, rel = run.hits
-    weights, weight, drawn, judged = _weights(run, level), run.weight, run.pool, run.count(run.pool.query)
+    weights, weight, drawn, judged = _weights(run, level), run.weight, run.pool, sampled(run)
     estimated, value = inferred_relevant(run, level=level), stat_average_precision(run, level=level)
     differences = np.where(drawn.rel >= level, -weight * value[drawn.query], 0.0)
     differences[run.row] += weights * _precisions(run, level)

@@ -82,8 +82,6 @@ def judge_opened(
     if not isinstance(judgments, Qrels):
         by: Any = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
         judged = by(judgments, form, complete=complete, ranking=ranking)
-    elif ranking.sample:
-        judged = judge_sample(judgments, form if isinstance(form, Run) else Run(form), ranking, complete=complete)
     elif isinstance(form, File):
         judged, retrieved = judge_file(
             judgments,
@@ -96,7 +94,8 @@ def judge_opened(
             format=form.format,
         )
     elif isinstance(form, (Run, Mapping)):
-        judged = judge_by(judgments, form, ranking, complete=complete)
+        match = judge_sample if ranking.sample else judge_by
+        judged = match(judgments, form, ranking, complete=complete)
     else:
         by_scanner = form.judged(judgments, ranking, complete=complete)
         if by_scanner is None:

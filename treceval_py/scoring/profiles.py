@@ -252,6 +252,44 @@ _TORCHMETRICS = _profile(
     ),
 )
 
+
+def _of_sample_eval(*cutoffs: int) -> tuple[str, ...]:
+    return "infAP", "infNDCG", *(f"iP@{cutoff}" for cutoff in cutoffs), "inum_rel_ret", "inum_rel", "num_ret"
+
+
+def _of_statap(*cutoffs: int) -> tuple[str, ...]:
+    at = (f"{name}@{cutoff}" for name in ("statPC", "statNDCG") for cutoff in cutoffs)
+    return "statAP", "varAP", "statRprec", *at
+
+
+_SAMPLE_EVAL = _profile(
+    "sample_eval",
+    "NIST's sample_eval.pl of 10 October 2011",
+    Conventions(depth=100, duplicates="last"),
+    exceptions={"inum_rel": {"missing": "empty"}},
+    names={"infAP": "xinfAP"},
+    measures=_of_sample_eval(10, 50, 100),
+    computes="xinfAP infNDCG iP inum_rel_ret inum_rel num_ret",
+    remarks=(
+        "it scores 100 documents of each query; some copies score 1,000, as --depth 1000 does here",
+        "in the lines of queries its num_ret is not cut at that depth",
+        "python -m treceval_py.sample_eval prints what it prints, also precision at 11 levels of recall",
+    ),
+)
+
+_STATAP = _profile(
+    "statap-3",
+    "statAP_MQ_eval v3 of September 2007",
+    Conventions(unrelevant="out", duplicates="last"),
+    measures=_of_statap(30),
+    computes="statAP varAP statRprec statPC statNDCG",
+    remarks=(
+        "it leaves the order of equal scores undefined; here the larger id is first",
+        "python -m treceval_py.statap prints what it prints, also the counts of each topic",
+        "for a topic without relevant documents it prints nDCG and variance of the topic before",
+    ),
+)
+
 _ALL = (
     _profile(
         "trec_eval-10",
@@ -560,6 +598,22 @@ _ALL = (
             "it leaves the order of equal scores undefined; here line order decides",
         ),
         names={"hit": "Success"},
+    ),
+    _SAMPLE_EVAL,
+    _SAMPLE_EVAL._replace(
+        name="sample_eval-trecvid",
+        title="sample_eval.pl of TRECVID, of 2012 and 2016",
+        conventions=_SAMPLE_EVAL.conventions._replace(depth=1000),
+        defaults=MappingProxyType({"divide_by": "capped", "counts": "exact"}),
+        measures=_of_sample_eval(5, 10, 15, 20, 30, 100, 200, 500, 1000),
+    ),
+    _STATAP,
+    _STATAP._replace(
+        name="statap-4",
+        title="statAP_MQ_eval v4, as a user changed it in 2018",
+        defaults=MappingProxyType({"version": "v4"}),
+        measures=_of_statap(10, 20, 50, 100),
+        remarks=_STATAP.remarks[:-1],
     ),
 )
 
