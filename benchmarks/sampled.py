@@ -9,8 +9,8 @@ U  30 % of all
 L  10 % of all
 P  each with a probability of its own, 6 / its best rank, at least 0.02 and at most 1
 
-It prints the mean estimate over samples, its difference from the truth in standard errors, and the root mean square of the
-differences of single samples. Samples are scored as queries of their own, by the functions that score a run.
+It prints the mean estimate over samples, its difference from the truth in standard errors, and the root mean square of
+the differences of single samples. Samples are scored as queries of their own, by the functions that score a run.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def judge(pool: Pooled, ranks: IntArray, drawn: Drawn, *, with_strata: bool) -> 
     if not with_strata:  # the documents that were not drawn are not in the file
         there = filled.rel >= 0
         row, hits = (np.cumsum(there) - 1)[row[hits.rel >= 0]], hits.where(hits.rel >= 0)
-        filled = Pool(*(column[there] for column in filled))
+        filled = Pool(filled.query[there], filled.rel[there], filled.stratum[there], filled.probability[there])
     shown = tuple(map(str, range(samples))), hits, hits.where(hits.rank < 0), np.full(samples, DEPTH)
     return JudgedSample(*shown, row=row, pool=filled, strata=strata, drawn=np.ones(samples, dtype=bool), depth=DEPTH)
 
@@ -150,11 +150,10 @@ def main() -> None:
             error = means.std(axis=2, ddof=1) / math.sqrt(chosen.samples)
             bias, spread = means.mean(axis=2) - truth, np.sqrt(((means - truth[:, None]) ** 2).mean(axis=2))
             for at, run in enumerate(runs):
-                cells = [
-                    f"{truth[at] + bias[of, at]:.4f} | {bias[of, at] / max(error[of, at], 1e-12):+.1f} | {spread[of, at]:.4f}"
-                    for of in range(len(functions))
-                ]
-                print(f"| {run.tag} | {truth[at]:.4f} | {' | '.join(cells)} |", flush=True)
+                cells = [f"{run.tag} | {truth[at]:.4f}"]
+                for mean, off, one in zip(bias[:, at], bias[:, at] / error[:, at], spread[:, at], strict=True):
+                    cells.append(f"{truth[at] + mean:.4f} | {off:+.1f} | {one:.4f}")
+                print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from treceval_py.measuring import (
     cascade,
     counts,
     diversity,
+    estimates,
     gains,
     graded,
     groups,
@@ -262,6 +263,10 @@ drawn_at(sampled.stat_variance, "varAP", "varAP", average=registry.VARIANCE, mea
 drawn_at(sampled.stat_r_precision, "statRprec", "statRprec", mean="statMRP")
 drawn_at(sampled.stat_precision, "statPC", "statPC", at="cutoff", cutoffs=(30,), mean="statMPC")
 drawn_at(sampled.stat_ndcg, "statNDCG", "statNDCG", at="cutoff", cutoffs=(30,), mean="statMNDCG", bounds=ANY)
+drawn(estimates.estimated_average_precision, "estAP", "estAP", bounds=ANY)
+with_cutoff("estAP", "estAP of the first k documents, still over all relevant ones, as map_cut.")
+drawn(estimates.estimated_ndcg, "estNDCG", "estNDCG", bounds=ANY)
+with_cutoff("estNDCG", "estNDCG of the first k documents: estimate of nDCG@k.")
 # Subtopics.
 cut_early(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", "alpha_DCG α_DCG")
 cut_early(
@@ -320,6 +325,7 @@ SECTIONS: dict[str, str] = {
     "precision": "Precision, recall and related measures",
     "incomplete": "Incomplete judgments",
     "sampled": "Judgments of a sample",
+    "estimates": "Judgments of a sample, with less bias",
     "gains": "Cumulated gain",
     "cascade": "Cascade and rank-biased models",
     "graded": "Graded average precision",

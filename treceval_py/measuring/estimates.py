@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -24,10 +24,10 @@ from treceval_py.judging.sampled import JudgedSample
 from treceval_py.measuring.gains import discounts
 
 ROUNDS = 20
-"""How often the bias is estimated and subtracted. Each round leaves less bias and adds a little variance."""
+"""How often bias is estimated and subtracted. Each round leaves less of it, and adds a little variance."""
 
 MOST_KINDS = 3
-"""Most grades whose counts are corrected one by one; where there are more, neighbouring ones are counted together."""
+"""The grades whose counts are corrected separately; where there are more, neighbouring ones are taken together."""
 
 _RATES = np.append(0.0, np.logspace(-4, 1, 19))
 _COUNTS = np.unique(np.append(np.arange(40.0), np.logspace(math.log10(40), math.log10(2000), 60).round()))
@@ -40,7 +40,7 @@ class _Drawn(NamedTuple):
     ----------
     query : (G,) int array
         The row of the query in `JudgedSample.qids`.
-    probability : (3, G) float array
+    probability : (3, G, 1) float array
         The probability that another document of the group is judged, if 0, 1 or 2 of the group are.
     group : (D,) int array
         The group of each document of the pool; -1 if it is not relevant.
@@ -51,33 +51,13 @@ class _Drawn(NamedTuple):
     group: IntArray
 
 
-def _drawn(run: JudgedSample, relevant: BoolArray) -> _Drawn:
-    pool, group = run.pool, np.full(len(relevant), -1)
-    rows = np.flatnonzero(relevant & (pool.probability > 0))
-    if run.strata is None:
-        alike = np.rec.fromarrays([pool.query[rows], pool.probability[rows]], names="query, probability")
-        kinds, group[rows] = np.unique(alike, return_inverse=True)
-        return _Drawn(kinds.query, np.tile(kinds.probability, (3, 1)), group)
-    strata, group[rows] = np.unique(pool.stratum[rows], return_inverse=True)
-    query, pooled, judged = (column[strata] for column in run.strata)
-    known = np.arange(3)[:, None]
-    # Nothing is known of the rest of a stratum of which no other document was judged.
-    return _Drawn(query, np.where(judged > known, (judged - known) / np.maximum(pooled - known, 1), 1.0), group)
-
-
-@functools.lru_cache(maxsize=1)
-def _fitting() -> FloatArray:
-    """Return the matrix from values of a function at `_COUNTS` to weights of the exponentials e^(-rate · count)."""
-    return np.linalg.pinv(np.exp(-np.outer(_COUNTS, _RATES)), rcond=1e-5)
-
-
 class _Terms(NamedTuple):
-    """Terms of a sum, each of one or two relevant documents that were judged.
+    """Terms of a sum over the relevant documents, or over pairs of them.
 
     Attributes
     ----------
     amount : (T,) float array
-        What they add to the sum, divided by the probability that these documents were judged.
+        What each adds to the sum, divided by the probability that its documents were judged.
     known : tuple of ((T,) int array, int)
         The groups of these documents, and how many of each group they are.
     kind : int
@@ -88,43 +68,69 @@ class _Terms(NamedTuple):
     known: tuple[tuple[IntArray, int], ...]
     kind: int = 0
 
-    def others(self, drawn: _Drawn, counts: FloatArray, values: FloatArray) -> FloatArray:
-        """Add up values (3, G, N) of judged relevant documents (G, K) other than those of the term. (T, K, N)."""
+    def of_others(self, drawn: _Drawn, counts: FloatArray, values: FloatArray) -> FloatArray:
+        """Add up values (3, G, N) over relevant documents (G, K) other than those of the term. (T, K, N)."""
         total = np.zeros((int(drawn.query.max(initial=-1)) + 1, counts.shape[1], values.shape[2]))
         np.add.at(total, drawn.query, counts[:, :, None] * values[0, :, None])
-        here = total[drawn.query[self.known[0][0]]]
+        others: FloatArray = total[drawn.query[self.known[0][0]]]
         for group, number in self.known:
-            own = counts[group][:, :, None]
-            left = own - number * (np.arange(counts.shape[1]) == self.kind)[:, None]
-            here += left * values[number, group, None] - own * values[0, group, None]
-        return here
+            there = counts[group][:, :, None]
+            left = there - number * np.eye(counts.shape[1])[:, self.kind, None]
+            others += left * values[number, group, None] - there * values[0, group, None]
+        return others
+
+    def relevant(self, counts: FloatArray) -> FloatArray:
+        """Add the documents of the term to counts (…, K) of others."""
+        own: FloatArray = sum(number for _, number in self.known) * np.eye(counts.shape[-1])[self.kind]
+        return counts + own
+
+
+def _drawn(run: JudgedSample, relevant: BoolArray) -> _Drawn:
+    pool, group = run.pool, np.full(len(relevant), -1)
+    rows = np.flatnonzero(relevant & (pool.probability > 0))
+    if run.strata is None:
+        alike = np.stack([pool.query[rows], pool.probability[rows]])
+        (queries, chance), inverse = np.unique(alike, axis=1, return_inverse=True)
+        group[rows] = inverse.ravel()
+        return _Drawn(queries.astype(np.int64), np.tile(chance[:, None], (3, 1, 1)), group)
+    strata, group[rows] = np.unique(pool.stratum[rows], return_inverse=True)
+    query, pooled, judged = (column[strata] for column in run.strata)
+    known = np.arange(3)[:, None]
+    # Nothing is known of the rest of a stratum of which no other document was judged.
+    probability = np.where(judged > known, (judged - known) / np.maximum(pooled - known, 1), 1.0)
+    return _Drawn(query, probability[:, :, None], group)
+
+
+@functools.lru_cache(maxsize=1)
+def _fitting() -> FloatArray:
+    """Return the matrix from values of a function at `_COUNTS` to weights of the exponentials e^(-rate · count)."""
+    return np.linalg.pinv(np.exp(-np.outer(_COUNTS, _RATES)), rcond=1e-5)
 
 
 def _corrections(
     terms: _Terms, drawn: _Drawn, counts: FloatArray, inverse: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Return, for each of T terms, what an inverse at the estimated counts is to be multiplied by.
-
-    Parameters
-    ----------
-    counts : (G, K) float array
-        The relevant documents that were judged, by group and kind.
-    inverse : callable
-        From (…, K) numbers of relevant documents, other than those of the term, to (…) values.
-    """
-    kinds, probability = counts.shape[1], drawn.probability[:, :, None]
-    weights = inverse(np.stack(np.meshgrid(*[_COUNTS] * kinds, indexing="ij"), axis=-1))
+    """Return the factor (T,) that corrects an inverse, a function of (…, K) counts; (G, K) of each kind were judged."""
+    kinds, probability = counts.shape[1], drawn.probability
+    grid = np.stack(np.meshgrid(*[_COUNTS] * kinds, indexing="ij"), axis=-1)
+    weights = inverse(terms.relevant(grid))
     for _ in range(kinds):
         weights = np.tensordot(weights, _fitting(), axes=(0, 1))
     rounds, logs = [], -_RATES / probability
     for _ in range(ROUNDS + 1):
-        powers, value = np.exp(terms.others(drawn, counts, logs)), weights[None]
+        powers = np.exp(terms.of_others(drawn, counts, logs))
+        value = np.broadcast_to(weights, (len(powers), *weights.shape))
         for kind in range(kinds):
-            value = np.einsum("tn,tn...->t...", powers[:, kind], np.broadcast_to(value, (len(powers), *value.shape[1:])))
+            value = np.einsum("tn,tn...->t...", powers[:, kind], value)
         rounds.append(value)
         logs = np.where(probability < 1, np.log1p(probability * np.expm1(logs)) / probability, logs)
-    signed = [(-1) ** nth * math.comb(ROUNDS + 1, nth + 1) for nth in range(ROUNDS + 1)]
-    return np.tensordot(signed, rounds, axes=1) / rounds[0]
+    signs = [(-1) ** nth * math.comb(ROUNDS + 1, nth + 1) for nth in range(ROUNDS + 1)]
+    corrected: FloatArray = np.tensordot(np.array(signs, dtype=np.float64), np.array(rounds), axes=1) / rounds[0]
+    return corrected
+
+
+def _one_over(counts: FloatArray) -> FloatArray:
+    return 1 / counts[..., 0]
 
 
 def estimated_average_precision(run: JudgedSample, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
@@ -132,11 +138,12 @@ def estimated_average_precision(run: JudgedSample, *, level: int = 1, cutoff: in
 
     Formula
     -------
-    estAP = sum over the relevant documents retrieved, at rank k, of (1/k) · sum over the relevant documents i down to k of
-    v / (probability that both were judged). v estimates 1/R: it is the sum over j from 0 to 20 of (-1)^j · C(21, j+1) ·
-    (T^j of 1/R) at R̂ = these documents + sum of 1/p of the other relevant ones; T f(R) is the mean of f(R̂) over samples
-    if there were R relevant documents. In a stratum of N documents of which n were judged, two are both judged with
-    probability n(n-1) / (N(N-1)), and p = (n-m) / (N-m) beside m that are.
+    estAP = sum over the relevant documents retrieved, at rank k, of (1/k) · sum over the relevant documents i down to
+    rank k of v / (probability that both were judged). v estimates 1/R: it is the sum over j from 0 to 20 of
+    (-1)^j · C(21, j+1) · (T^j of 1/R) at R̂ = these two documents + sum of 1/p of the other relevant ones. T f(R) is the
+    mean of f(R̂) if R documents were relevant, and each were judged with its probability p. In a stratum of N documents
+    of which n were judged, two are both judged with probability n(n-1) / (N(N-1)), and p = (n-m) / (N-m) beside m that
+    are. Where nothing else of a stratum was judged, nothing else of it counts.
 
     .. math:: \mathrm{estAP} = \sum_{k\,:\,r_k = 1} \frac{1}{k} \sum_{i \le k\,:\,r_i = 1} \frac{1}{\pi_{ik}}
         \sum_{j=0}^{20} (-1)^j \binom{21}{j+1} (T^j f)(\hat R_{ik}), \quad f(R) = \frac{1}{R}
@@ -144,14 +151,14 @@ def estimated_average_precision(run: JudgedSample, *, level: int = 1, cutoff: in
     Returns
     -------
     (Q,) float array
-        AP if everything was judged. For one query it can be negative, or above 1; the mean is what is estimated. Empty
-        case: 0, also when no document that was judged is relevant.
+        AP if everything was judged. The value of one query can be negative or above 1: the mean over queries is what is
+        estimated. Empty case: 0, also when no judged document is relevant.
 
     References
     ----------
-    Horvitz, D. G., Thompson, D. J. A Generalization of Sampling Without Replacement From a Finite Universe. JASA 47(260),
-    1952. Hall, P., Martin, M. A. On Bootstrap Resampling and Iteration. Biometrika 75(4), 1988. Their combination is this
-    package's own; `sample_eval` and statAP divide by R̂.
+    This package's own. The sum: Horvitz, D. G., Thompson, D. J. A Generalization of Sampling Without Replacement From a
+    Finite Universe. JASA 47(260), 1952. The estimate of 1/R: Hall, P., Martin, M. A. On Bootstrap Resampling and
+    Iteration. Biometrika 75(4), 1988.
 
     Examples
     --------
@@ -162,35 +169,37 @@ def estimated_average_precision(run: JudgedSample, *, level: int = 1, cutoff: in
     array([1.])
     """
     drawn = _drawn(run, run.pool.rel >= level)
-    counts = np.bincount(drawn.group[drawn.group >= 0], minlength=len(drawn.query))[:, None].astype(np.float64)
-    group = drawn.group[run.row]
+    groups, group = np.arange(len(drawn.query)), drawn.group[run.row]
+    counts = np.bincount(drawn.group[drawn.group >= 0], minlength=len(groups))[:, None].astype(np.float64)
     rows = np.flatnonzero((group >= 0) & (run.hits.rank <= (cutoff or math.inf)))
     query, rank, group = run.hits.query[rows], run.hits.rank[rows], group[rows]
-    (chance, again, _), groups = drawn.probability, np.arange(len(drawn.query))
+    chance, again, _ = drawn.probability[:, :, 0]
     terms = [_Terms(np.bincount(group, 1 / rank, len(groups)) / chance, ((groups, 1),))]
     first, starts = (np.searchsorted(of, np.arange(len(run.qids))) for of in (drawn.query, query))
-    for nth in range(int(np.max(group - first[query], initial=-1)) + 1):
-        above = np.append(0, np.cumsum(group - first[query] == nth))
+    # Groups are numbered within their queries, so that one pass counts the pairs with all n-th groups.
+    numbers = groups - first[drawn.query]
+    for nth in range(int(numbers.max(initial=-1)) + 1):
+        above = np.append(0, np.cumsum(numbers[group] == nth))
         pairs = np.bincount(group, (above[:-1] - above[starts[query]]) / rank, len(groups)) / chance
-        same, other = (np.flatnonzero((pairs > 0) & (mask == (groups - first[drawn.query] == nth))) for mask in (True, False))
+        same, other = np.flatnonzero((pairs > 0) & (numbers == nth)), np.flatnonzero((pairs > 0) & (numbers != nth))
         partner = first[drawn.query[other]] + nth
         terms.append(_Terms(pairs[same] / again[same], ((same, 2),)))
         terms.append(_Terms(pairs[other] / chance[partner], ((other, 1), (partner, 1))))
     value = np.zeros(len(run.qids))
     for term in terms:
-        own = sum(number for _, number in term.known)
-        total = own + term.others(drawn, counts, 1 / drawn.probability[:, :, None])[:, 0, 0]
-        ratio = _corrections(term, drawn, counts, lambda others, own=own: 1 / (own + others[..., 0]))
-        value += run.sum(drawn.query[term.known[0][0]], term.amount / total * ratio)
+        relevant = term.relevant(term.of_others(drawn, counts, 1 / drawn.probability)[:, :, 0])
+        worth = term.amount * _one_over(relevant) * _corrections(term, drawn, counts, _one_over)
+        value += run.sum(drawn.query[term.known[0][0]], worth)
     return value
 
 
-def _ideal(counts: FloatArray, gains: FloatArray, cutoff: int | None) -> FloatArray:
-    """Return the DCG of the best ranking of (…, K) documents, also of broken numbers, with K ascending gains."""
-    above = counts[..., ::-1].cumsum(axis=-1)[..., ::-1]
-    ranks = np.arange(1, (cutoff or math.ceil(above.max(initial=1.0))) + 1)
-    sums = np.interp(above, np.append(0, ranks), np.append(0.0, np.cumsum(1 / discounts(ranks))))
-    return sums @ np.diff(gains, prepend=0.0)
+def _one_over_ideal(counts: FloatArray, gains: FloatArray, cutoff: int | None) -> FloatArray:
+    """Return 1 / DCG of the best ranking of (…, K) documents, also of fractions of them, with K ascending gains."""
+    at_least = counts[..., ::-1].cumsum(axis=-1)[..., ::-1]
+    ranks = np.arange(1, (cutoff or math.ceil(at_least.max(initial=1.0))) + 1)
+    sums = np.interp(at_least, np.append(0, ranks), np.append(0.0, np.cumsum(1 / discounts(ranks))))
+    inverse: FloatArray = 1 / (sums @ np.diff(gains, prepend=0.0))
+    return inverse
 
 
 def estimated_ndcg(run: JudgedSample, *, cutoff: int | None = None) -> FloatArray:
@@ -208,8 +217,8 @@ def estimated_ndcg(run: JudgedSample, *, cutoff: int | None = None) -> FloatArra
     Returns
     -------
     (Q,) float array
-        nDCG if everything was judged. For one query it can be negative, or above 1; the mean is what is estimated. Empty
-        case: 0, also when no document that was judged is relevant.
+        nDCG if everything was judged. The value of one query can be negative or above 1: the mean over queries is what
+        is estimated. Empty case: 0, also when no judged document is relevant.
 
     References
     ----------
@@ -223,25 +232,20 @@ def estimated_ndcg(run: JudgedSample, *, cutoff: int | None = None) -> FloatArra
     array([1.])
     """
     drawn = _drawn(run, run.pool.rel > 0)
-    relevant, groups = drawn.group >= 0, len(drawn.query)
-    gains, grade = np.unique(run.pool.rel[relevant].astype(np.float64), return_inverse=True)
-    counts = np.bincount(drawn.group[relevant] * len(gains) + grade, minlength=groups * len(gains))
-    counts = counts.reshape(groups, len(gains)).astype(np.float64)
+    gains, grade = np.unique(run.pool.rel[drawn.group >= 0].astype(np.float64), return_inverse=True)
+    counts = np.zeros((len(drawn.query), len(gains)))
+    np.add.at(counts, (drawn.group[drawn.group >= 0], grade), 1)
     parts = [part for part in np.array_split(np.arange(len(gains)), MOST_KINDS) if len(part)]
-    kinds, value = np.array([gains[part].mean() for part in parts]), np.zeros(len(run.qids))
-    together = np.stack([counts[:, part].sum(axis=1) for part in parts], axis=1) if parts else counts
-    group = drawn.group[run.row]
+    merged = functools.partial(_one_over_ideal, gains=np.array([gains[part].mean() for part in parts]), cutoff=cutoff)
+    group, value = drawn.group[run.row], np.zeros(len(run.qids))
     within = (group >= 0) & (run.hits.rank <= (cutoff or math.inf))
-    for kind, part in enumerate(parts):
-        for at in part.tolist():
-            rows = np.flatnonzero(within & (run.hits.rel == gains[at]))
-            amount = np.bincount(group[rows], gains[at] / discounts(run.hits.rank[rows]), groups) / drawn.probability[0]
-            known = np.flatnonzero(amount)
-            terms = _Terms(amount[known], ((known, 1),), at)
-            total = np.eye(len(gains))[at] + terms.others(drawn, counts, 1 / drawn.probability[:, :, None])[:, :, 0]
-            own = np.eye(len(kinds))[kind]
-            correction = _corrections(
-                terms._replace(kind=kind), drawn, together, lambda others, own=own: 1 / _ideal(others + own, kinds, cutoff)
-            )
-            value += run.sum(drawn.query[known], terms.amount / _ideal(total, gains, cutoff) * correction)
+    for kind, at in ((kind, at) for kind, part in enumerate(parts) for at in part.tolist()):
+        rows = np.flatnonzero(within & (run.hits.rel == gains[at]))
+        gained = np.bincount(group[rows], gains[at] / discounts(run.hits.rank[rows]), len(counts))
+        known = np.flatnonzero(gained)
+        terms = _Terms(gained[known] / drawn.probability[0, known, 0], ((known, 1),), at)
+        relevant = terms.relevant(terms.of_others(drawn, counts, 1 / drawn.probability)[:, :, 0])
+        together = np.stack([counts[:, part].sum(axis=1) for part in parts], axis=1)
+        factor = _corrections(terms._replace(kind=kind), drawn, together, merged)
+        value += run.sum(drawn.query[known], terms.amount * _one_over_ideal(relevant, gains, cutoff) * factor)
     return value
