@@ -86,8 +86,10 @@ def draw(random: np.random.Generator, pool: Pooled, design: str, samples: int) -
     return Drawn(judged, np.unique(stratum, return_inverse=True)[1], chance)
 
 
-def judge(pool: Pooled, ranks: IntArray, drawn: Drawn, *, with_strata: bool) -> JudgedSample:
-    """Judge a run's ranking of a query by each sample, as if these were queries."""
+def judge(
+    pool: Pooled, ranks: IntArray, drawn: Drawn, known: dict[object, object], *, with_strata: bool
+) -> JudgedSample:
+    """Judge a run's ranking of a query by each sample, as if these were queries; `known` is shared by runs."""
     samples, size = drawn.judged.shape
     sample = np.arange(samples)
     order = np.argsort(ranks)[(ranks == 0).sum() :]
@@ -108,7 +110,8 @@ def judge(pool: Pooled, ranks: IntArray, drawn: Drawn, *, with_strata: bool) -> 
         row, hits = (np.cumsum(there) - 1)[row[hits.rel >= 0]], hits.where(hits.rel >= 0)
         filled = Pool(filled.query[there], filled.rel[there], filled.stratum[there], filled.probability[there])
     shown = tuple(map(str, range(samples))), hits, hits.where(hits.rank < 0), np.full(samples, DEPTH)
-    return JudgedSample(*shown, row=row, pool=filled, strata=strata, drawn=np.ones(samples, dtype=bool), depth=DEPTH)
+    certain = np.ones(samples, dtype=bool)
+    return JudgedSample(*shown, _known=known, row=row, pool=filled, strata=strata, drawn=certain, depth=DEPTH)
 
 
 def simulate(pools: list[Pooled], design: str, samples: int, seed: int) -> dict[str, tuple[FloatArray, FloatArray]]:
@@ -120,9 +123,10 @@ def simulate(pools: list[Pooled], design: str, samples: int, seed: int) -> dict[
     for pool in pools:
         drawn = draw(random, pool, design, samples)
         everything = Drawn(np.ones((1, len(pool.rels)), dtype=bool), np.zeros_like(pool.rels), np.ones(len(pool.rels)))
+        known: tuple[dict[object, object], dict[object, object]] = ({}, {})
         for at, ranks in enumerate(pool.ranks):
-            full = judge(pool, ranks, everything, with_strata=True)
-            sampled = judge(pool, ranks, drawn, with_strata=design != "P")
+            full = judge(pool, ranks, everything, known[0], with_strata=True)
+            sampled = judge(pool, ranks, drawn, known[1], with_strata=design != "P")
             for name, functions in measures.items():
                 means[name][0][at] += functions[-1](full)[0] / len(pools)
                 for number, function in enumerate(functions):

@@ -56,15 +56,12 @@ class _Terms(NamedTuple):
 
     Attributes
     ----------
-    amount : (T,) float array
-        What each adds to the sum, divided by the probability that its documents were judged.
     known : tuple of ((T,) int array, int)
-        The groups of these documents, and how many of each group they are.
+        The groups of the documents of each term, and how many of each group they are.
     kind : int
         The kind of these documents.
     """
 
-    amount: FloatArray
     known: tuple[tuple[IntArray, int], ...]
     kind: int = 0
 
@@ -83,6 +80,10 @@ class _Terms(NamedTuple):
         """Add the documents of the term to counts (…, K) of others."""
         own: FloatArray = sum(number for _, number in self.known) * np.eye(counts.shape[-1])[self.kind]
         return counts + own
+
+    def estimated(self, drawn: _Drawn, counts: FloatArray) -> FloatArray:
+        """Estimate the relevant documents (T, K) of each kind."""
+        return self.relevant(self.of_others(drawn, counts, 1 / drawn.probability)[:, :, 0])
 
 
 def _drawn(run: JudgedSample, relevant: BoolArray) -> _Drawn:
@@ -174,22 +175,29 @@ def estimated_average_precision(run: JudgedSample, *, level: int = 1, cutoff: in
     rows = np.flatnonzero((group >= 0) & (run.hits.rank <= (cutoff or math.inf)))
     query, rank, group = run.hits.query[rows], run.hits.rank[rows], group[rows]
     chance, again, _ = drawn.probability[:, :, 0]
-    terms = [_Terms(np.bincount(group, 1 / rank, len(groups)) / chance, ((groups, 1),))]
+    value = np.zeros(len(run.qids))
+
+    def add(sums: FloatArray, *known: tuple[IntArray, int], key: object) -> None:
+        terms = _Terms(known)
+
+        def inverse() -> FloatArray:
+            return _one_over(terms.estimated(drawn, counts)) * _corrections(terms, drawn, counts, _one_over)
+
+        worth = sums[known[0][0]] * run.known(("estAP", level, len(known), key), inverse)
+        np.add.at(value, drawn.query[known[0][0]], worth)
+
+    add(np.bincount(group, 1 / rank, len(groups)) / chance, (groups, 1), key=None)
     first, starts = (np.searchsorted(of, np.arange(len(run.qids))) for of in (drawn.query, query))
     # Groups are numbered within their queries, so that one pass counts the pairs with all n-th groups.
-    numbers = groups - first[drawn.query]
+    numbers, sizes = groups - first[drawn.query], np.bincount(drawn.query, minlength=len(run.qids))[drawn.query]
     for nth in range(int(numbers.max(initial=-1)) + 1):
         above = np.append(0, np.cumsum(numbers[group] == nth))
         pairs = np.bincount(group, (above[:-1] - above[starts[query]]) / rank, len(groups)) / chance
-        same, other = np.flatnonzero((pairs > 0) & (numbers == nth)), np.flatnonzero((pairs > 0) & (numbers != nth))
-        partner = first[drawn.query[other]] + nth
-        terms.append(_Terms(pairs[same] / again[same], ((same, 2),)))
-        terms.append(_Terms(pairs[other] / chance[partner], ((other, 1), (partner, 1))))
-    value = np.zeros(len(run.qids))
-    for term in terms:
-        relevant = term.relevant(term.of_others(drawn, counts, 1 / drawn.probability)[:, :, 0])
-        worth = term.amount * _one_over(relevant) * _corrections(term, drawn, counts, _one_over)
-        value += run.sum(drawn.query[term.known[0][0]], worth)
+        same = np.flatnonzero((numbers == nth) & (counts[:, 0] > 1))
+        add(pairs / again, (same, 2), key=nth)
+        other = np.flatnonzero((numbers != nth) & (sizes > nth))
+        partner = np.minimum(first[drawn.query] + nth, len(groups) - 1)
+        add(pairs / chance[partner], (other, 1), (partner[other], 1), key=nth)
     return value
 
 
@@ -237,15 +245,18 @@ def estimated_ndcg(run: JudgedSample, *, cutoff: int | None = None) -> FloatArra
     np.add.at(counts, (drawn.group[drawn.group >= 0], grade), 1)
     parts = [part for part in np.array_split(np.arange(len(gains)), MOST_KINDS) if len(part)]
     merged = functools.partial(_one_over_ideal, gains=np.array([gains[part].mean() for part in parts]), cutoff=cutoff)
+    together = np.array([counts[:, part].sum(axis=1) for part in parts]).T
     group, value = drawn.group[run.row], np.zeros(len(run.qids))
     within = (group >= 0) & (run.hits.rank <= (cutoff or math.inf))
     for kind, at in ((kind, at) for kind, part in enumerate(parts) for at in part.tolist()):
-        rows = np.flatnonzero(within & (run.hits.rel == gains[at]))
-        gained = np.bincount(group[rows], gains[at] / discounts(run.hits.rank[rows]), len(counts))
-        known = np.flatnonzero(gained)
-        terms = _Terms(gained[known] / drawn.probability[0, known, 0], ((known, 1),), at)
-        relevant = terms.relevant(terms.of_others(drawn, counts, 1 / drawn.probability)[:, :, 0])
-        together = np.stack([counts[:, part].sum(axis=1) for part in parts], axis=1)
-        factor = _corrections(terms._replace(kind=kind), drawn, together, merged)
-        value += run.sum(drawn.query[known], terms.amount * _one_over_ideal(relevant, gains, cutoff) * factor)
+        rows, known = np.flatnonzero(within & (run.hits.rel == gains[at])), np.flatnonzero(counts[:, at])
+        terms = _Terms(((known, 1),), at)
+
+        def inverse(terms: _Terms = terms, kind: int = kind) -> FloatArray:
+            factor = _corrections(terms._replace(kind=kind), drawn, together, merged)
+            return _one_over_ideal(terms.estimated(drawn, counts), gains, cutoff) * factor
+
+        gained = np.bincount(group[rows], gains[at] / discounts(run.hits.rank[rows]), len(counts))[known]
+        weighted = gained / drawn.probability[0, known, 0]
+        value += run.sum(drawn.query[known], weighted * run.known(("estNDCG", cutoff, at), inverse))
     return value
