@@ -53,6 +53,9 @@ CHOICES: dict[str, list[Any]] = {
     "decay": [0.85, 0.5, 0.0],
     "alpha": [0.0, 0.25, 0.5, 0.3, 0.9, 1.0],
     "patience": [0.0, 0.5, 0.8, 1.0],
+    "divide_by": ["relevant", "capped"],
+    "counts": ["rounded", "exact"],
+    "version": ["v3", "v4"],
 }
 """Values to try for each parameter."""
 

@@ -16,6 +16,7 @@ import twins
 import twins_diversity
 import twins_graded
 import twins_lists
+import twins_sampled
 import twins_user_models
 from random_runs import random_pair
 from rankings import CHOICES, random_parameters
@@ -49,6 +50,7 @@ TWINS.update(twins_graded.GRADED)
 TWINS.update(twins_diversity.DIVERSITY)
 TWINS.update(twins_user_models.USER_MODELS)
 TWINS.update(twins_lists.LISTS | twins_lists.SCORED | twins_lists.OF_ALL_QUERIES)
+TWINS.update(twins_sampled.STRATA | twins_sampled.PROBABILITIES)
 
 UNTIED = CHOICES | {"ties": ["ordered"], "steps": ["ordered"]}
 """Twins know of no ties; those that do are in tests/test_measuring_graded.py."""

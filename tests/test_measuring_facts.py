@@ -332,8 +332,8 @@ def outside() -> Iterator[Path]:
     """Yield the modules that could know a measure by its name."""
     for path in sorted(PACKAGE.rglob("*.py")):
         package = path.relative_to(PACKAGE).parts[0]
-        # In integrations the names are keys of other packages.
-        known = package in ("measuring", "integrations") or path.stem == "profiles"
+        # In integrations the names are keys of other packages; programs print theirs.
+        known = package in ("measuring", "integrations") or path.stem in ("profiles", "programs")
         if "measuring" in ALLOWED.get(package, set()) and not known:
             yield path
 

@@ -119,7 +119,7 @@ def test_the_readme_counts_what_there_is() -> None:
     assert f"[{len(PROFILES)} sets of conventions]" in PAGES["README.md"]
     assert f"| conventions to choose from, and to explain | {len(PROFILES)} |" in PAGES["README.md"]
     assert f"| methods of fusion | {len(METHODS)} |" in PAGES["README.md"]
-    assert 100 <= len(FAMILIES) - 3 < 110  # a hundred beside MAP, MRR and nDCG
+    assert 100 < len(FAMILIES) - 3 < 150  # over a hundred beside MAP, MRR and nDCG
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")

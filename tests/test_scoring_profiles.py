@@ -271,9 +271,13 @@ def test_several_profiles_are_explained_and_an_unknown_one_is_refused(snapshot: 
     assert [done.err.decode(), refusal(te.evaluate, QRELS, RUN, profile="x")] == snapshot
 
 
-def test_every_profile_computes_its_measures_in_python_by_the_command_and_by_signatures() -> None:
+def test_every_profile_computes_its_measures_in_python_by_the_command_and_by_signatures(tmp_path: Path) -> None:
     for name, profile in PROFILES.items():
-        results = te.evaluate(QRELS, RUN, profile=name)
+        qrels = QRELS
+        if name in OF_A_SAMPLE:
+            qrels = str(tmp_path / name)
+            te.io.write_qrels(te.read_qrels(QRELS), qrels, format=OF_A_SAMPLE[name])
+        results = te.evaluate(qrels, RUN, profile=name)
         assert results.profile == name
         numbers = [value for key, value in results.mean.items() if key not in ("num_q", "num_ret")]
         assert numbers
@@ -282,9 +286,9 @@ def test_every_profile_computes_its_measures_in_python_by_the_command_and_by_sig
             assert results.names == list(profile.measures)
         for form in ("short", "long"):
             signatures = [getattr(each, form) for each in results.signatures.values()]
-            again = te.evaluate(QRELS, RUN, signature=signatures)
+            again = te.evaluate(qrels, RUN, signature=signatures)
             assert list(again.mean.values()) == [results.mean[measure] for measure in results.signatures], form
-        (run,) = json.loads(treceval(["--profile", name, "--format", "json", QRELS, RUN]).out)["runs"]
+        (run,) = json.loads(treceval(["--profile", name, "--format", "json", qrels, RUN]).out)["runs"]
         assert {key: value for key, value in run["mean"].items() if key != "runid"} == dict(results.mean)
 
 
@@ -369,8 +373,9 @@ COUNTED = {
     **dict.fromkeys(
         ("trec_eval-10", "trec_eval-9", "pytrec_eval", "beir", "flagembedding", "sklearn", "mteb"), (BOTH, ALL)
     ),
+    **dict.fromkeys(("sample_eval", "sample_eval-trecvid"), (BOTH, ALL)),
     **dict.fromkeys(("ir_measures", "ranx", "flagembedding-tutorial", "msmarco", "coursework"), (ALL, ALL)),
-    "gdeval": ({"q1"}, RELEVANT),
+    **dict.fromkeys(("gdeval", "statap-3", "statap-4"), ({"q1"}, RELEVANT)),
     **dict.fromkeys(LISTS, (BOTH | {"q5"}, ALL | {"q5"})),
     **dict.fromkeys(("torchmetrics-skip", "pytorch-ignite"), ({"q1"}, {"q1"})),
     **dict.fromkeys(("sentence-transformers", "recbole"), (RELEVANT, RELEVANT)),
@@ -558,7 +563,10 @@ def test_beir_takes_the_query_s_own_document_out() -> None:
     assert [dict(results[qid]) for qid in qrels] == [{"MRR@10": 1 / 4, "NumRet": 4}, {"MRR@10": 1 / 2, "NumRet": 2}]
 
 
-LAST = {"ir_measures", "ranx", "beir", "flagembedding", "mteb"}
+OF_A_SAMPLE = {"sample_eval": "sampled", "sample_eval-trecvid": "sampled", "statap-3": "prels", "statap-4": "prels"}
+"""Profiles of programs for judgments of a sample, with the format that they read."""
+
+LAST = {"ir_measures", "ranx", "beir", "flagembedding", "mteb", *OF_A_SAMPLE}
 """Programs that read a file into dictionaries, where the last line of a document stays."""
 
 

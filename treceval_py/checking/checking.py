@@ -25,7 +25,7 @@ from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.diagnosis.columns import KINDS, Kind, recognised, swapped_columns
-from treceval_py.diagnosis.noting import ap_both_ways
+from treceval_py.diagnosis.noting import ap_both_ways, undrawn
 from treceval_py.errors import EvaluationError, InputError, TrecevalError, brief
 from treceval_py.io.conversion import table_of
 from treceval_py.io.formats import checkable, format_of, formats_of, lines_of
@@ -251,6 +251,8 @@ class _Check:
         self._collector.add("F018", caveat, f"Use treceval convert to make {lines}.")
         if isinstance(table, Qrels):
             tell_labels(table, self._collector, self._scale)
+            if lacking := undrawn(table):
+                self._collector.add("Q318", f"judgments of a sample: {lacking}", CODES["Q318"].todo)
         return source, True
 
     def _of_lines(self, source: Source, again: Callable[[], Source]) -> Shape | None:

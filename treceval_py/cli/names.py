@@ -7,7 +7,7 @@ Made by docs/names.py from the tables of these names: change those, and run it a
 PROFILES = ("trec_eval-10", "trec_eval-9", "pytrec_eval", "ir_measures", "ranx", "beir", "flagembedding",
     "flagembedding-tutorial", "msmarco", "sklearn", "gdeval", "coursework", "lightgbm", "xgboost", "xgboost-minus",
     "catboost", "torchmetrics", "torchmetrics-pos", "torchmetrics-skip", "pytorch-ignite", "sentence-transformers",
-    "mteb", "recbole",)
+    "mteb", "recbole", "sample_eval", "sample_eval-trecvid", "statap-3", "statap-4",)
 USUAL_MEASURES = ("AP", "nDCG@10", "RR", "P@10",)
 NICKNAMES = ("official", "set", "all_trec", "prefs", "all_prefs", "qrels_jg",)
 RESULT_FORMATS = ("trec", "table", "csv", "tsv", "json", "markdown", "latex", "html", "coursework",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
@@ -32,6 +33,14 @@ class Sample:
     def by(self) -> str:
         """What decides how a document was drawn: ``strata`` or ``probabilities``."""
         return "probabilities" if self.strata is None else "strata"
+
+    @property
+    def words(self) -> list[str]:
+        """How each document was drawn, as files have it: its stratum, or its method and probability."""
+        if self.strata is not None:
+            return list(map(str, self.strata.tolist()))
+        methods, known = np.asarray(self.methods).tolist(), np.asarray(self.probabilities).tolist()
+        return [f"{method} {'NA' if math.isnan(p) else p}" for method, p in zip(methods, known, strict=True)]
 
     @classmethod
     def joined(cls, parts: Sequence[Sample]) -> Sample:

@@ -254,6 +254,18 @@ def unlike(qrels: Qrels, strays: Sequence[bytes], documents: int, alike: tuple[b
     return Sign("X205", unjudged, todo)
 
 
+def undrawn(qrels: Qrels) -> str:
+    """Say how many documents judgments of a sample lack; empty if they lack none, or are of no sample."""
+    if qrels.sample is None:
+        return ""
+    known, number = qrels.sample.probabilities, len(qrels.docids)
+    if known is None:
+        count, kind = int((qrels.rels < 0).sum()), "pooled documents were not judged"
+    else:
+        count, kind = int((known < 1).sum()), "judgments are of documents drawn with a probability below 1"
+    return f"{count:,} of {number:,} {kind}" if count else ""
+
+
 def judged_elsewhere(qrels: Qrels, docids: Sequence[bytes]) -> int:
     """Count the documents that are judged for any query."""
     judged = set(docids).intersection(documents(qrels))

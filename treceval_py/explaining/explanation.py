@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from treceval_py.data.ids import shown
-from treceval_py.errors import EvaluationError, MeasureError, brief, listed
+from treceval_py.errors import EvaluationError, MeasureError, brief, listed, warn
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of, reductions
 from treceval_py.explaining.variants import (
     CHANGE,
@@ -32,6 +32,7 @@ from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.notation import several
 from treceval_py.rendering import show_of, text_of
 from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.noticing import biased
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, parts_of_run
 from treceval_py.scoring.planning import Options, Scoring, settled, takes_options
 from treceval_py.scoring.profiles import Profile, profile_of
@@ -329,6 +330,8 @@ def explain(
     scoring = replace(scoring, measures=[measure for measure, _ in wanted], profile=named)
     evaluator = Evaluator(qrels, scoring, reading)
     judgments = qrels_of(evaluator)
+    for sign in biased(judgments, evaluator.plan.tasks):
+        warn(f"{judgments.name}: {sign.text}")
     # Few measures look at documents far from judged ones; ids are only taken for scores to explain a claim.
     whole = any(measure.family.needs not in ("", "tied") for measure, _ in wanted)
     take = partial(reductions, judgments, whole=whole, numbers=any(claim for _, claim in wanted))

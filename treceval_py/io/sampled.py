@@ -58,15 +58,16 @@ def _read(source: Source, layout: Layout, sample_of: Callable[[Block], Sample]) 
 def sampled_qrels(qrels: Qrels, _: str) -> Iterator[Lines]:
     """Return judgments with their strata, as portions of text; without strata, all are of one, ``1``."""
     for part in checked(qrels, TREC):
-        strata = None if part.sample is None else part.sample.strata
-        written = b"1" if strata is None else Ids.from_text(strata.tolist())
-        yield joined(by_row(part), b" 0 ", part.docids, b" ", written, b" ", part.rels, b"\n")
+        drawn = _drawn(part, "strata", b"1")
+        yield joined(by_row(part), b" 0 ", part.docids, b" ", drawn, b" ", part.rels, b"\n")
 
 
 def prels(qrels: Qrels, _: str) -> Iterator[Lines]:
     """Return judgments with their probabilities, as portions of text; without them, all were drawn for certain."""
     for part in checked(qrels, TREC):
-        method, known = (None, None) if part.sample is None else (part.sample.methods, part.sample.probabilities)
-        texts = [] if known is None else ["NA" if np.isnan(value) else repr(value) for value in known.tolist()]
-        drawn = (b"1 1",) if method is None else (method, b" ", Ids.from_text(texts))
-        yield joined(by_row(part), b" ", part.docids, b" ", part.rels, b" ", *drawn, b"\n")
+        drawn = _drawn(part, "probabilities", b"1 1")
+        yield joined(by_row(part), b" ", part.docids, b" ", part.rels, b" ", drawn, b"\n")
+
+
+def _drawn(part: Qrels, by: str, certain: bytes) -> Ids | bytes:
+    return Ids.from_text(part.sample.words) if part.sample is not None and part.sample.by == by else certain

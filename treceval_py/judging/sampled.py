@@ -135,7 +135,7 @@ class JudgedSample(JudgedRun):
         return _with_sample(
             super().select(keep),
             (np.cumsum(kept) - 1)[self.row[keep[self.hits.query]]],
-            Pool(*(column[kept] for column in pool)),
+            Pool(pool.query[kept], pool.rel[kept], pool.stratum[kept], pool.probability[kept]),
             strata,
             self.drawn[keep],
             self.depth,

@@ -135,7 +135,7 @@ declare(
 cut(precision.precision, "P", "P Precision", "relevance, share of cutoff, alike")
 text(counts.relevance_string, "relstring", summary=False, tail=whole("length"))
 cut(precision.recall, "recall", "R Recall", "relevance, share of relevant, above cutoff")
-declare(incomplete.inferred_average_precision, "infAP", "infAP", bounds=FROM_0)
+declare(incomplete.inferred_average_precision, "infAP", "infAP", bounds=FROM_0, estimates="map of strata")
 geometric(incomplete.binary_preference, "gm_bpref", "", "preference, judged above")
 declare(precision.r_precision_multiple, "Rprec_mult", "", "relevance, each within", at="multiple", cutoffs=MULTIPLES)
 declare(counts.utility, "utility", "", "relevance, each, alike", tail=whole("coefficients"), bounds=ANY)
@@ -253,15 +253,37 @@ declare(
     bounds=ANY,
 )
 # Judgments of a sample.
-drawn(sampled.extended_inferred_average_precision, "xinfAP", "xinfAP")
-drawn(sampled.inferred_ndcg, "infNDCG", "infNDCG")
-drawn(sampled.inferred_precision, "iP", "iP", at="cutoff", cutoffs=(10, 50, 100), bounds=(0.0, 1.0))
-drawn(sampled.inferred_relevant_retrieved, "inum_rel_ret", "INumRelRet", average=registry.SUM)
-drawn(sampled.inferred_relevant, "inum_rel", "INumRel", average=registry.SUM)
-drawn_at(sampled.stat_average_precision, "statAP", "statAP", mean="statMAP")
+drawn(sampled.extended_inferred_average_precision, "xinfAP", "xinfAP", estimates="map of strata")
+drawn(sampled.inferred_ndcg, "infNDCG", "infNDCG", estimates="ndcg of strata")
+drawn(
+    sampled.inferred_precision,
+    "iP",
+    "iP",
+    at="cutoff",
+    cutoffs=(10, 50, 100),
+    bounds=(0.0, 1.0),
+    estimates="P of strata",
+)
+drawn(
+    sampled.inferred_relevant_retrieved,
+    "inum_rel_ret",
+    "INumRelRet",
+    average=registry.SUM,
+    estimates="num_rel_ret of strata",
+)
+drawn(sampled.inferred_relevant, "inum_rel", "INumRel", average=registry.SUM, estimates="num_rel")
+drawn_at(sampled.stat_average_precision, "statAP", "statAP", mean="statMAP", estimates="map of probabilities")
 drawn_at(sampled.stat_variance, "varAP", "varAP", average=registry.VARIANCE, mean="VAR_MAP", bounds=ANY)
-drawn_at(sampled.stat_r_precision, "statRprec", "statRprec", mean="statMRP")
-drawn_at(sampled.stat_precision, "statPC", "statPC", at="cutoff", cutoffs=(30,), mean="statMPC")
+drawn_at(sampled.stat_r_precision, "statRprec", "statRprec", mean="statMRP", estimates="Rprec of probabilities")
+drawn_at(
+    sampled.stat_precision,
+    "statPC",
+    "statPC",
+    at="cutoff",
+    cutoffs=(30,),
+    mean="statMPC",
+    estimates="P of probabilities",
+)
 drawn_at(sampled.stat_ndcg, "statNDCG", "statNDCG", at="cutoff", cutoffs=(30,), mean="statMNDCG", bounds=ANY)
 drawn(estimates.estimated_average_precision, "estAP", "estAP", bounds=ANY)
 with_cutoff("estAP", "estAP of the first k documents, still over all relevant ones, as map_cut.")
@@ -293,6 +315,10 @@ NOT_COMPUTED |= {
     "retrieval_recall_at_fixed_precision": "it is a point of a curve over all cutoffs",
     "pwa": "only TF-Ranking defines it",
     "filtered_dcg": "it needs scores with a sign",
+    **dict.fromkeys(
+        ("time_biased_gain", "tbg", "u_measure"),
+        "it depends on how long people read, so on the lengths of documents, which run files do not have",
+    ),
     "gauc": "it needs the scores of all items for each user",
     **dict.fromkeys(
         ("item_coverage", "average_popularity", "gini_index", "shannon_entropy", "tail_percentage"),

@@ -133,6 +133,9 @@ class Family:
         decide how such a query counts.
     mean : str
         The name of its mean, without a cutoff, if that has its own: ``MAP`` of ``AP``.
+    estimates : str
+        What it estimates from judgments of a sample: the name of a family, and ``of strata`` or ``of probabilities`` if
+        it needs these. Empty if nothing.
     later : tuple of str
         Parameters that long signatures leave out unless they differ from the default, as signatures from before there
         were these parameters have none.
@@ -158,6 +161,7 @@ class Family:
     needs: str
     undefined_without: str
     mean: str
+    estimates: str
     later: tuple[str, ...]
 
     def __init__(self, **declared: Any) -> None:
@@ -437,6 +441,7 @@ def declare(
     needs: str = "",
     undefined_without: str = "relevant",
     mean: str = "",
+    estimates: str = "",
     later: Iterable[str] = (),
     replace: bool = False,
 ) -> Family:
@@ -498,6 +503,8 @@ def declare(
         decides how such a query counts.
     mean : str, optional
         The name of its mean, without a cutoff, if that has its own: ``"MAP"`` of ``AP``.
+    estimates : str, optional
+        What it estimates from judgments of a sample, such as ``"map of strata"``; notes about biased values name it.
     later : iterable of str
         Parameters that the function has got since values were signed: long signatures leave them out unless they differ
         from the default.
@@ -541,6 +548,7 @@ def declare(
         needs=needs,
         undefined_without=undefined_without,
         mean=mean,
+        estimates=estimates,
         later=tuple(later),
     )
     if family.from_outside:  # tests read the signatures of our own, so that a start need not

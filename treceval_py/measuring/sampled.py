@@ -84,8 +84,8 @@ def extended_inferred_average_precision(
     precision = (1.0 + expected(run, level, above=True)[relevant]) / run.hits.rank[relevant]
     total = run.sum(run.hits.query[relevant], run.weight[run.row[relevant]] * precision)
     estimated = inferred_relevant(run, level=level)
-    capped = divide_by == "capped" and run.depth is not None
-    return ratio(total, np.minimum(estimated, run.depth) if capped else estimated)
+    most = run.depth if divide_by == "capped" and run.depth is not None else np.inf
+    return ratio(total, np.minimum(estimated, most))
 
 
 def inferred_ndcg(run: JudgedSample, *, counts: str = "rounded") -> FloatArray:

@@ -197,7 +197,7 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
         fingerprint=fingerprint,
         replaced=retrieved.replaced,
         # Another judge only tries a way of scoring.
-        signs=_signs(opened, retrieved, *first, missing, unjudged) if first and judge is judge_opened else (),
+        signs=_signs(opened, retrieved, *first, missing, unjudged, plan) if first and judge is judge_opened else (),
     )
 
 
@@ -208,15 +208,21 @@ def _signs(
     ranking: Ranking,
     missing: Sequence[str] | None,
     unjudged: Sequence[str],
+    plan: Plan,
 ) -> tuple[Sign, ...]:
     """Return the signs of a mistake in a run; nearly no run has one, which is quick to see of a file."""
-    seen = retrieved.seen
+    seen, judgments = retrieved.seen, opened.judgments
+    signs: tuple[Sign, ...] = ()
     few = isinstance(judged, JudgedRun) and hardly_judged(judged.num_ret, judged.hits.rank)
-    if seen is not None and not (seen.suspect or few or (missing and unjudged)):
-        return ()
-    from treceval_py.scoring.noticing import noticed
+    if seen is None or seen.suspect or few or (missing and unjudged):
+        from treceval_py.scoring.noticing import noticed
 
-    return noticed(opened, retrieved, judged, ranking, missing or (), unjudged, few=few)
+        signs = noticed(opened, retrieved, judged, ranking, missing or (), unjudged, few=few)
+    if isinstance(judgments, Qrels) and judgments.sample is not None:
+        from treceval_py.scoring.noticing import biased
+
+        signs += biased(judgments, plan.tasks)
+    return signs
 
 
 def part_of(

@@ -6,14 +6,19 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from treceval_py.data.ids import first_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
-from treceval_py.diagnosis.noting import signs_of
+from treceval_py.diagnosis.noting import signs_of, undrawn
 from treceval_py.diagnosis.sign import Sign
 from treceval_py.diagnosis.signs import MANY_TIES, Lists, Seen, look
+from treceval_py.judging.sampled import JudgedSample
 from treceval_py.judging.streaming import Retrieved
+from treceval_py.measuring.facts import Promotes
+from treceval_py.measuring.registry import FAMILIES, Measure
 from treceval_py.scoring.opening import File, Judged, Opened
+from treceval_py.scoring.planning import Task
 
 
 def noticed(
@@ -53,6 +58,40 @@ def noticed(
         elif missing and unjudged:
             seen = Seen(queries=len(retrieved.qids))
     return () if seen is None else signs_of(seen, qrels, judged, ranking, missing, unjudged)
+
+
+def biased(qrels: Qrels, tasks: Sequence[Task]) -> tuple[Sign, ...]:
+    """Return the sign that values of measures for full judgments are biased, because these are of a sample."""
+    lacking, sample = undrawn(qrels), qrels.sample
+    if not lacking or sample is None:
+        return ()
+    one = sample.strata is not None and len({*sample.strata.tolist()}) == 1
+    names, hints = list[str](), list[str]()
+    for task in tasks:
+        family, name = task.resolved.family, task.asked.name
+        estimated = family.estimates.partition(" ")[0]
+        fits = {estimated or family.name, f"{estimated or family.name} of {sample.by}"}
+        others = [each for each in FAMILIES.values() if each.judged is JudgedSample and each.estimates in fits]
+        if not family.from_relevance or (family.promotes in UNBIASED and not others) or (estimated and one):
+            continue
+        names.append(name)
+        given = {key: value for key, value in task.resolved.parameters if family.defaults.get(key) != value}
+        able = [each for each in others if all(map(each.takes, given))]
+        if able:
+            ways = " and ".join(Measure(each, tuple(given.items())).notation for each in able)
+            hints.append(
+                f"{ways} estimate{'s' * (len(able) == 1)} {FAMILIES[estimated].notation[0] if estimated else name}"
+            )
+    if not names:
+        return ()
+    are = "is" if len(names) == 1 else "are"
+    what = f"the judgments are of a sample; {lacking}, so {first_of(names)} {are} biased"
+    todo = "; ".join(hints) if hints else "No measure here estimates it" + " from a sample"
+    return (Sign("Q318", what, f"{todo}."),)
+
+
+UNBIASED = (Promotes.NOTHING, Promotes.JUDGMENT, Promotes.LABEL)
+"""What measures promote that a sample does not bias, as relevance is not in them."""
 
 
 def _suspect(form: Any) -> bool:

@@ -254,7 +254,7 @@ _TORCHMETRICS = _profile(
 
 
 def _of_sample_eval(*cutoffs: int) -> tuple[str, ...]:
-    return "infAP", "infNDCG", *(f"iP@{cutoff}" for cutoff in cutoffs), "inum_rel_ret", "inum_rel", "num_ret"
+    return "infAP", "infNDCG", *(f"iP@{cutoff}" for cutoff in cutoffs), "INumRelRet", "INumRel", "NumRet"
 
 
 def _of_statap(*cutoffs: int) -> tuple[str, ...]:
@@ -271,7 +271,7 @@ _SAMPLE_EVAL = _profile(
     measures=_of_sample_eval(10, 50, 100),
     computes="xinfAP infNDCG iP inum_rel_ret inum_rel num_ret",
     remarks=(
-        "it scores 100 documents of each query; some copies score 1,000, as --depth 1000 does here",
+        "it scores 100 documents of each query; some copies score 1,000, as -M 1000 does here",
         "in the lines of queries its num_ret is not cut at that depth",
         "python -m treceval_py.sample_eval prints what it prints, also precision at 11 levels of recall",
     ),
@@ -606,6 +606,7 @@ _ALL = (
         conventions=_SAMPLE_EVAL.conventions._replace(depth=1000),
         defaults=MappingProxyType({"divide_by": "capped", "counts": "exact"}),
         measures=_of_sample_eval(5, 10, 15, 20, 30, 100, 200, 500, 1000),
+        remarks=_SAMPLE_EVAL.remarks[1:],
     ),
     _STATAP,
     _STATAP._replace(

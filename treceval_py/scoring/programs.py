@@ -163,8 +163,8 @@ def sample_eval(
         Judgments and run share no query, or a gain is not a whole number: the program stops, or we would.
     """
     judged: Judged = {}
-    for number, (qid, _, docid, stratum, grade) in enumerate(_records(qrels, 5, names[0])):
-        of_query = judged.setdefault(decode(qid), {})
+    for number, (topic, _, docid, stratum, grade) in enumerate(_records(qrels, 5, names[0])):
+        of_query = judged.setdefault(decode(topic), {})
         if docid in of_query:  # an earlier line counts as a document that no run can have
             of_query[b"%s %d" % (docid, number)] = of_query.pop(docid)
         gain = (gains or {}).get(decode(grade), decode(grade))

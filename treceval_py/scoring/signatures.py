@@ -228,7 +228,8 @@ class Fingerprint:
     """A hash of judgments, computed on first use or given as text.
 
     It is the beginning of the SHA-256 of the judgments, written one per line as ``qid docid rel``, with a group or
-    sub-group before the document if there is one, and sorted by bytes.
+    sub-group before the document if there is one, and how it was drawn at the end if they are of a sample; sorted by
+    bytes.
     """
 
     def __init__(self, judgments: Qrels | JudgmentGroups | Preferences | str) -> None:
@@ -263,8 +264,10 @@ def _lines(judgments: Qrels | JudgmentGroups | Preferences) -> Iterator[bytes]:
             query = encode(qid)
             start, stop = judgments.span(row)
             rels = judgments.rels[start:stop].tolist()
-            for docid, rel in zip(judgments.docids.raw(start, stop), rels, strict=True):
-                yield b"%s %s %d\n" % (query, docid, rel)
+            drawn = judgments.sample and [b" " + encode(text) for text in judgments.sample[start:stop].words]
+            ways = drawn or [b""] * len(rels)
+            for docid, rel, how in zip(judgments.docids.raw(start, stop), rels, ways, strict=True):
+                yield b"%s %s %d%s\n" % (query, docid, rel, how)
     elif isinstance(judgments, JudgmentGroups):
         for qid, groups in judgments.groups.items():
             lines = ((group, docid, rel) for group, labels in groups.items() for docid, rel in labels.items())
