@@ -285,10 +285,10 @@ drawn_at(
     estimates="P of probabilities",
 )
 drawn_at(sampled.stat_ndcg, "statNDCG", "statNDCG", at="cutoff", cutoffs=(30,), mean="statMNDCG", bounds=ANY)
-drawn(estimates.estimated_average_precision, "estAP", "estAP", bounds=ANY)
-with_cutoff("estAP", "estAP of the first k documents, still over all relevant ones, as map_cut.")
-drawn(estimates.estimated_ndcg, "estNDCG", "estNDCG", bounds=ANY)
-with_cutoff("estNDCG", "estNDCG of the first k documents: estimate of nDCG@k.")
+drawn(estimates.estimated_average_precision, "estAP", "estAP", bounds=ANY, estimates="map")
+with_cutoff("estAP", "estAP of the first k documents: estimate of AP@k.", estimates="map_cut")
+drawn(estimates.estimated_ndcg, "estNDCG", "estNDCG", bounds=ANY, estimates="ndcg")
+with_cutoff("estNDCG", "estNDCG of the first k documents: estimate of nDCG@k.", estimates="ndcg_cut")
 # Subtopics.
 cut_early(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", "alpha_DCG α_DCG")
 cut_early(

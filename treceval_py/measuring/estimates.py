@@ -30,7 +30,7 @@ MOST_KINDS = 3
 """The grades whose counts are corrected separately; where there are more, neighbouring ones are taken together."""
 
 _RATES = np.append(0.0, np.logspace(-4, 1, 19))
-_COUNTS = np.unique(np.append(np.arange(40.0), np.logspace(math.log10(40), math.log10(2000), 60).round()))
+_COUNTS = np.append(np.arange(12.0), np.logspace(math.log10(12), math.log10(2000), 28).round())
 
 
 class _Drawn(NamedTuple):
@@ -169,7 +169,7 @@ def estimated_average_precision(run: JudgedSample, *, level: int = 1, cutoff: in
     >>> estimated_average_precision(drawn_labels("0:1 1:0.5"))
     array([1.])
     """
-    drawn = _drawn(run, run.pool.rel >= level)
+    drawn = _drawn(run, run.pool.rel >= max(level, 0))
     groups, group = np.arange(len(drawn.query)), drawn.group[run.row]
     counts = np.bincount(drawn.group[drawn.group >= 0], minlength=len(groups))[:, None].astype(np.float64)
     rows = np.flatnonzero((group >= 0) & (run.hits.rank <= (cutoff or math.inf)))
