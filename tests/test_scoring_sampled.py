@@ -97,17 +97,16 @@ def values_of(case: Case) -> dict[tuple[str, str], float]:
     """Return all values of a case by query and name."""
     qrels, run, options = case.qrels.encode(), case.run.encode(), case.options
     if case.program.startswith("sample_eval"):
-        rows = programs.sample_eval(
+        return programs.sample_eval(
             qrels,
             run,
             depth=100 if case.program.endswith("/100") else 1000,
             trecvid=case.program.endswith("trecvid"),
             gains=dict(pair.split("=") for pair in options[1:]),
         )
-        return {(row.qid, row.name): row.value for row in rows}
     kind = "NEU" if "-n" in options else "MIXED" if "-m" in options else ""
     topics, means = programs.statap(qrels, run, version=case.program[-2:], fixed="-f" in options, kind=kind)
-    of_topics = {(topic.qid, name): value for topic in topics for name, value in topic.values.items()}
+    of_topics = {(qid, name): value for qid, (_, of_topic) in topics.items() for name, value in of_topic.items()}
     names = {name: theirs for theirs, name in MEANS.items()}
     for name in means.keys() - names.keys():
         names[name] = name.replace("Prec_at", "statMPC").replace("nDCG", "statMNDCG") + ON
@@ -217,7 +216,7 @@ REFUSED: dict[str, tuple[click.Command, str, str, list[str], str]] = {
     "gains without -G": (sample_eval, QRELS, RUN, ["1=2"], "Give two files"),
     "one judged document": (statap, "1 a 1 1 0.5\n", RUN, [], "divides by zero"),
     "a probability of 0": (statap, "1 a 1 1 0\n1 b 0 1 1\n", RUN, [], "divides by zero"),
-    "a short line": (statap, PRELS, "1 Q0 a 1 1 r\n1 Q0 b\n", [], "run:2: 3 fields, but a run's line has 5 or more"),
+    "a short line": (statap, PRELS, "1 Q0 a 1 1 r\n1 Q0 b\n", [], "run: a line with less than 5 fields"),
     "two kinds": (statap, PRELS, RUN, ["-n", "-m"], "Give -n or -m, not both"),
 }
 
