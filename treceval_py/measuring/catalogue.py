@@ -17,6 +17,7 @@ from treceval_py.measuring import (
     cascade,
     counts,
     diversity,
+    estimates,
     gains,
     graded,
     groups,
@@ -268,6 +269,10 @@ drawn_at(sampled.stat_variance, "varAP", average=registry.VARIANCE, mean="VAR_MA
 drawn_at(sampled.stat_r_precision, "statRprec", "Rprec of probabilities", mean="statMRP")
 drawn_at(sampled.stat_precision, "statPC", "P of probabilities", at="cutoff", cutoffs=(30,), mean="statMPC")
 drawn_at(sampled.stat_ndcg, "statNDCG", at="cutoff", cutoffs=(30,), mean="statMNDCG", bounds=ANY)
+drawn(estimates.estimated_average_precision, "estAP", "map", bounds=ANY)
+with_cutoff("estAP", "estAP of the first k documents, still over all relevant ones, as map_cut.", estimates="map_cut")
+drawn(estimates.estimated_ndcg, "estNDCG", "ndcg", bounds=ANY)
+with_cutoff("estNDCG", "estNDCG of the first k documents: estimate of nDCG@k.", estimates="ndcg_cut")
 # Subtopics.
 cut_early(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", "alpha_DCG α_DCG")
 cut_early(
@@ -330,6 +335,7 @@ SECTIONS: dict[str, str] = {
     "precision": "Precision, recall and related measures",
     "incomplete": "Incomplete judgments",
     "sampled": "Judgments of a sample",
+    "estimates": "Judgments of a sample, with less bias",
     "gains": "Cumulated gain",
     "cascade": "Cascade and rank-biased models",
     "graded": "Graded average precision",
