@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import random
 
-import numpy as np
 import pytest
+from twins_estimates import Relevant, est_ap, est_ndcg_of_one_round
 
-import treceval_py as te
 from treceval_py.judging.sampled import JudgedSample, drawn_labels
 from treceval_py.measuring import estimates
 from treceval_py.measuring.estimates import estimated_average_precision, estimated_ndcg
-from twins_estimates import Relevant, est_ap, est_ndcg_of_one_round
 
 
 def drawn(documents: list[tuple[int, str]], missed: list[tuple[int, str]]) -> JudgedSample:

@@ -239,18 +239,22 @@ def signs_of(qrels: te.Qrels, measures: list[str]) -> list[str]:
 def test_values_that_a_sample_biases_are_noted_with_the_measure_that_estimates_the_same() -> None:
     strata = te.read_qrels(text="1 0 a top 1\n1 0 b rest -1\n1 0 c rest 0\n", format="sampled")
     lacking = "the judgments are of a sample; 1 of 3 pooled documents were not judged, so "
-    assert signs_of(strata, ["AP", "num_ret", "judged.10"]) == [f"{lacking}AP is biased. xinfAP estimates AP."]
+    assert signs_of(strata, ["AP", "num_ret", "judged.10"]) == [f"{lacking}AP is biased. xinfAP and estAP estimate AP."]
     assert signs_of(strata, ["AP(rel=2)", "nDCG"]) == [
-        f"{lacking}AP(rel=2), nDCG are biased. xinfAP(rel=2) estimates AP(rel=2); infNDCG estimates nDCG."
+        f"{lacking}AP(rel=2), nDCG are biased. xinfAP(rel=2) and estAP(rel=2) estimate AP(rel=2); "
+        "infNDCG and estNDCG estimate nDCG."
     ]
     assert signs_of(strata, ["P@5"]) == [f"{lacking}P@5 is biased. iP@5 estimates P@5."]
-    assert signs_of(strata, ["infAP"]) == [f"{lacking}infAP is biased. xinfAP estimates AP."]
-    # Measures that compute something else are not named: other gains, a cutoff, reciprocal rank.
-    for other in ("nDCG(gain=exp)", "nDCG@10", "RR"):
+    assert signs_of(strata, ["infAP"]) == [f"{lacking}infAP is biased. xinfAP and estAP estimate AP."]
+    assert signs_of(strata, ["nDCG@10"]) == [f"{lacking}nDCG@10 is biased. estNDCG@10 estimates nDCG@10."]
+    # Measures that compute something else are not named: other gains, another divisor, reciprocal rank.
+    for other in ("nDCG(gain=exp)", "AP(norm=capped)@10", "RR"):
         assert signs_of(strata, [other]) == [f"{lacking}{other} is biased. No measure here estimates it from a sample."]
     prels = te.read_qrels(text="1 a 1 1 0.5\n1 b 0 1 1\n", format="prels")
     share = "1 of 2 judgments are of documents drawn with a probability below 1"
-    assert signs_of(prels, ["AP"]) == [f"the judgments are of a sample; {share}, so AP is biased. statAP estimates AP."]
+    assert signs_of(prels, ["AP"]) == [
+        f"the judgments are of a sample; {share}, so AP is biased. statAP and estAP estimate AP."
+    ]
 
 
 @pytest.mark.filterwarnings("error")
