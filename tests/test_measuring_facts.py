@@ -70,11 +70,9 @@ def test_facts_are_declared_of_numbers_over_relevance_judgments_and_of_nothing_e
 
     unknown = (Promotes.UNKNOWN, Sums.UNKNOWN, Labels.UNKNOWN)
     assert failing(lambda family: facts(family) != unknown or family.per_query, OF_ALL_QUERIES) == {}
-    nothing = (*unknown, None, (), False)
-    uncut = {family.name: family.uncut for family in OTHERS if not family.estimates}
-    assert (
-        failing(lambda each: (*facts(each), uncut.get(each.name), each.kin, each.of_judgments) != nothing, OTHERS) == {}
-    )
+    nothing = (*unknown, (), False)
+    assert failing(lambda each: (*facts(each), each.kin, each.of_judgments) != nothing, OTHERS) == {}
+    assert {each.uncut for each in OTHERS} == {None, FAMILIES["estAP"], FAMILIES["estNDCG"]}
 
 
 def test_every_kind_has_an_algorithm_and_is_declared_by_some_measure() -> None:
@@ -267,7 +265,7 @@ def test_labels_are_unknown_only_where_they_are_none_that_are_known() -> None:
 
 # Kin ------------------------------------------------------------------------------------------------
 
-UNCUT = [(family, family.uncut) for family in FAMILIES.values() if family.uncut]
+UNCUT = [(family, family.uncut) for family in FAMILIES.values() if family.uncut and family.from_relevance]
 
 
 def test_a_measure_without_a_cutoff_is_found_by_its_notation() -> None:
@@ -275,15 +273,13 @@ def test_a_measure_without_a_cutoff_is_found_by_its_notation() -> None:
         ("ndcg_cut", "ndcg"), ("map_cut", "map"), ("success", "set_success"), ("recip_rank_cut", "recip_rank"),
         ("judged", "set_judged"), ("err_cut", "err"), ("nerr_cut", "nerr"), ("rbp_binary_cut", "rbp_binary"),
         ("rbp_graded_cut", "rbp_graded"), ("accuracy_cut", "accuracy"), ("dcg_cut", "dcg"), ("hits_cut", "hits"),
-        ("fallout_cut", "fallout"), ("auc_cut", "auc"), ("pfound_cut", "pfound"), ("estAP_cut", "estAP"),
-        ("estNDCG_cut", "estNDCG"),
+        ("fallout_cut", "fallout"), ("auc_cut", "auc"), ("pfound_cut", "pfound"),
     ]  # fmt: skip
 
 
 def test_a_cutoff_beyond_the_end_is_none() -> None:
     wrong = {}
-    of_qrels = [(cut, whole) for cut, whole in UNCUT if not cut.estimates]
-    for cut, whole in [*of_qrels, (FAMILIES["recall"], FAMILIES["set_recall"])]:
+    for cut, whole in [*UNCUT, (FAMILIES["recall"], FAMILIES["set_recall"])]:
         rng = random.Random(cut.name)
         for number in range(3):
             given = dict(random_measure(cut, rng).parameters)
