@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import twins
 import twins_diversity
+import twins_estimates
 import twins_graded
 import twins_lists
 import twins_sampled
@@ -50,7 +51,7 @@ TWINS.update(twins_graded.GRADED)
 TWINS.update(twins_diversity.DIVERSITY)
 TWINS.update(twins_user_models.USER_MODELS)
 TWINS.update(twins_lists.LISTS | twins_lists.SCORED | twins_lists.OF_ALL_QUERIES)
-TWINS.update(twins_sampled.STRATA | twins_sampled.PROBABILITIES)
+TWINS.update(twins_sampled.STRATA | twins_sampled.PROBABILITIES | twins_estimates.ESTIMATES)
 
 UNTIED = CHOICES | {"ties": ["ordered"], "steps": ["ordered"]}
 """Twins know of no ties; those that do are in tests/test_measuring_graded.py."""

@@ -70,8 +70,9 @@ def test_facts_are_declared_of_numbers_over_relevance_judgments_and_of_nothing_e
 
     unknown = (Promotes.UNKNOWN, Sums.UNKNOWN, Labels.UNKNOWN)
     assert failing(lambda family: facts(family) != unknown or family.per_query, OF_ALL_QUERIES) == {}
-    nothing = (*unknown, None, (), False)
-    assert failing(lambda each: (*facts(each), each.uncut, each.kin, each.of_judgments) != nothing, OTHERS) == {}
+    nothing = (*unknown, (), False)
+    assert failing(lambda each: (*facts(each), each.kin, each.of_judgments) != nothing, OTHERS) == {}
+    assert {each.uncut for each in OTHERS} == {None, FAMILIES["estAP"], FAMILIES["estNDCG"]}
 
 
 def test_every_kind_has_an_algorithm_and_is_declared_by_some_measure() -> None:
@@ -264,7 +265,7 @@ def test_labels_are_unknown_only_where_they_are_none_that_are_known() -> None:
 
 # Kin ------------------------------------------------------------------------------------------------
 
-UNCUT = [(family, family.uncut) for family in FAMILIES.values() if family.uncut]
+UNCUT = [(family, family.uncut) for family in FAMILIES.values() if family.uncut and family.from_relevance]
 
 
 def test_a_measure_without_a_cutoff_is_found_by_its_notation() -> None:

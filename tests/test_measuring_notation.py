@@ -205,7 +205,7 @@ def test_a_cutoff_that_is_optional_belongs_to_the_name_that_is_declared_with_it(
         for family in FAMILIES.values()
         if cut.at is not None and family.at is None and cut.function is family.function
     ]
-    assert len(shared) == 14  # map_cut shares its function with map and with gm_map
+    assert len(shared) == 16  # map_cut shares its function with map and with gm_map
     for cut, whole in shared:
         assert cut.takes("cutoff")
         assert not whole.takes("cutoff")

@@ -97,17 +97,16 @@ def values_of(case: Case) -> dict[tuple[str, str], float]:
     """Return all values of a case by query and name."""
     qrels, run, options = case.qrels.encode(), case.run.encode(), case.options
     if case.program.startswith("sample_eval"):
-        rows = programs.sample_eval(
+        return programs.sample_eval(
             qrels,
             run,
             depth=100 if case.program.endswith("/100") else 1000,
             trecvid=case.program.endswith("trecvid"),
             gains=dict(pair.split("=") for pair in options[1:]),
         )
-        return {(row.qid, row.name): row.value for row in rows}
     kind = "NEU" if "-n" in options else "MIXED" if "-m" in options else ""
     topics, means = programs.statap(qrels, run, version=case.program[-2:], fixed="-f" in options, kind=kind)
-    of_topics = {(topic.qid, name): value for topic in topics for name, value in topic.values.items()}
+    of_topics = {(qid, name): value for qid, (_, of_topic) in topics.items() for name, value in of_topic.items()}
     names = {name: theirs for theirs, name in MEANS.items()}
     for name in means.keys() - names.keys():
         names[name] = name.replace("Prec_at", "statMPC").replace("nDCG", "statMNDCG") + ON
@@ -217,7 +216,7 @@ REFUSED: dict[str, tuple[click.Command, str, str, list[str], str]] = {
     "gains without -G": (sample_eval, QRELS, RUN, ["1=2"], "Give two files"),
     "one judged document": (statap, "1 a 1 1 0.5\n", RUN, [], "divides by zero"),
     "a probability of 0": (statap, "1 a 1 1 0\n1 b 0 1 1\n", RUN, [], "divides by zero"),
-    "a short line": (statap, PRELS, "1 Q0 a 1 1 r\n1 Q0 b\n", [], "run:2: 3 fields, but a run's line has 5 or more"),
+    "a short line": (statap, PRELS, "1 Q0 a 1 1 r\n1 Q0 b\n", [], "run: a line with less than 5 fields"),
     "two kinds": (statap, PRELS, RUN, ["-n", "-m"], "Give -n or -m, not both"),
 }
 
@@ -240,18 +239,22 @@ def signs_of(qrels: te.Qrels, measures: list[str]) -> list[str]:
 def test_values_that_a_sample_biases_are_noted_with_the_measure_that_estimates_the_same() -> None:
     strata = te.read_qrels(text="1 0 a top 1\n1 0 b rest -1\n1 0 c rest 0\n", format="sampled")
     lacking = "the judgments are of a sample; 1 of 3 pooled documents were not judged, so "
-    assert signs_of(strata, ["AP", "num_ret", "judged.10"]) == [f"{lacking}AP is biased. xinfAP estimates AP."]
+    assert signs_of(strata, ["AP", "num_ret", "judged.10"]) == [f"{lacking}AP is biased. xinfAP and estAP estimate AP."]
     assert signs_of(strata, ["AP(rel=2)", "nDCG"]) == [
-        f"{lacking}AP(rel=2), nDCG are biased. xinfAP(rel=2) estimates AP(rel=2); infNDCG estimates nDCG."
+        f"{lacking}AP(rel=2), nDCG are biased. xinfAP(rel=2) and estAP(rel=2) estimate AP(rel=2); "
+        "infNDCG and estNDCG estimate nDCG."
     ]
     assert signs_of(strata, ["P@5"]) == [f"{lacking}P@5 is biased. iP@5 estimates P@5."]
-    assert signs_of(strata, ["infAP"]) == [f"{lacking}infAP is biased. xinfAP estimates AP."]
-    # Measures that compute something else are not named: other gains, a cutoff, reciprocal rank.
-    for other in ("nDCG(gain=exp)", "nDCG@10", "RR"):
+    assert signs_of(strata, ["infAP"]) == [f"{lacking}infAP is biased. xinfAP and estAP estimate AP."]
+    assert signs_of(strata, ["nDCG@10"]) == [f"{lacking}nDCG@10 is biased. estNDCG@10 estimates nDCG@10."]
+    # Measures that compute something else are not named: other gains, another divisor, reciprocal rank.
+    for other in ("nDCG(gain=exp)", "AP(norm=capped)@10", "RR"):
         assert signs_of(strata, [other]) == [f"{lacking}{other} is biased. No measure here estimates it from a sample."]
     prels = te.read_qrels(text="1 a 1 1 0.5\n1 b 0 1 1\n", format="prels")
     share = "1 of 2 judgments are of documents drawn with a probability below 1"
-    assert signs_of(prels, ["AP"]) == [f"the judgments are of a sample; {share}, so AP is biased. statAP estimates AP."]
+    assert signs_of(prels, ["AP"]) == [
+        f"the judgments are of a sample; {share}, so AP is biased. statAP and estAP estimate AP."
+    ]
 
 
 @pytest.mark.filterwarnings("error")

@@ -45,8 +45,9 @@ def sample_eval(words: tuple[str, ...], by_query: bool, mapped: bool, depth: int
     names = words[0], words[1]
     depth = depth or (1000 if trecvid else 100)
     files = whole(names[0]), whole(names[1])
-    rows = programs.sample_eval(*files, names=names, depth=depth, trecvid=trecvid, gains=gains)
-    put(programs.printed_sample_eval([row for row in rows if by_query or row.qid == "all"]), None)
+    values = programs.sample_eval(*files, names=names, depth=depth, trecvid=trecvid, gains=gains)
+    shown = {key: value for key, value in values.items() if by_query or key[0] == "all"}
+    put(programs.printed_sample_eval(shown), None)
 
 
 @click.command("statap", help=STATAP)
@@ -68,4 +69,4 @@ def statap(
     kind = "NEU" if only_random else "MIXED" if only_mixed else ""
     prels, run = map(whole, files)
     topics, means = programs.statap(prels, run, names=files, version=f"v{version}", fixed=fixed, kind=kind)
-    put(programs.printed_statap(topics if by_query else [], means, f"v{version}"), None)
+    put(programs.printed_statap(topics if by_query else {}, means, f"v{version}"), None)

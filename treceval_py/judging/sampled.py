@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -204,7 +204,9 @@ def judge_sample(
     row = place[at]
     with_labels = Hits(judged.hits.query, judged.hits.rank, rel[row])
     run_of_labels = JudgedRun(judged.qids, with_labels, ideal, judged.num_ret, judged.tag)
-    return _with_sample(run_of_labels, row, pool, strata, random, depth)
+    # What only judgments decide is shared by runs, as their queries and rows are the same.
+    known = qrels.known.setdefault("sample", {}) if len(judged.qids) == len(qrels.qids) else {}
+    return replace(_with_sample(run_of_labels, row, pool, strata, random, depth), _known=known)
 
 
 def drawn_labels(labels: str, missed: str = "") -> JudgedSample:

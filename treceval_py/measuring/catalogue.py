@@ -17,6 +17,7 @@ from treceval_py.measuring import (
     cascade,
     counts,
     diversity,
+    estimates,
     gains,
     graded,
     groups,
@@ -104,9 +105,15 @@ count = functools.partial(declare, kind=registry.COUNT, average=registry.SUM, bo
 geometric = functools.partial(declare, average=registry.GEOMETRIC, per_query=False)
 cut = functools.partial(declare, at="cutoff", cutoffs=CUTOFFS)
 cut_at_10 = functools.partial(cut, cutoffs=(10,))
-drawn = functools.partial(declare, needs="sample", bounds=FROM_0)
-drawn_at = functools.partial(drawn, undefined_without="drawn")
 cut_early = functools.partial(cut, cutoffs=(5, 10, 20))
+
+
+def drawn(function: Function, name: str, estimates: str = "", notation: str = "", **other: Any) -> None:
+    """Declare a measure over judgments of a sample, by what it estimates."""
+    declare(function, name, notation or name, needs="sample", estimates=estimates, **{"bounds": FROM_0, **other})
+
+
+drawn_at = functools.partial(drawn, undefined_without="drawn")
 
 
 def with_cutoff(name: str, title: str, cutoffs: Iterable[int] = CUTOFFS, **other: Any) -> None:
@@ -252,38 +259,20 @@ declare(
     bounds=ANY,
 )
 # Judgments of a sample.
-drawn(sampled.extended_inferred_average_precision, "xinfAP", "xinfAP", estimates="map of strata")
-drawn(sampled.inferred_ndcg, "infNDCG", "infNDCG", estimates="ndcg of strata")
-drawn(
-    sampled.inferred_precision,
-    "iP",
-    "iP",
-    at="cutoff",
-    cutoffs=(10, 50, 100),
-    bounds=(0.0, 1.0),
-    estimates="P of strata",
-)
-drawn(
-    sampled.inferred_relevant_retrieved,
-    "inum_rel_ret",
-    "INumRelRet",
-    average=registry.SUM,
-    estimates="num_rel_ret of strata",
-)
-drawn(sampled.inferred_relevant, "inum_rel", "INumRel", average=registry.SUM, estimates="num_rel")
-drawn_at(sampled.stat_average_precision, "statAP", "statAP", mean="statMAP", estimates="map of probabilities")
-drawn_at(sampled.stat_variance, "varAP", "varAP", average=registry.VARIANCE, mean="VAR_MAP", bounds=ANY)
-drawn_at(sampled.stat_r_precision, "statRprec", "statRprec", mean="statMRP", estimates="Rprec of probabilities")
-drawn_at(
-    sampled.stat_precision,
-    "statPC",
-    "statPC",
-    at="cutoff",
-    cutoffs=(30,),
-    mean="statMPC",
-    estimates="P of probabilities",
-)
-drawn_at(sampled.stat_ndcg, "statNDCG", "statNDCG", at="cutoff", cutoffs=(30,), mean="statMNDCG", bounds=ANY)
+drawn(sampled.extended_inferred_average_precision, "xinfAP", "map of strata")
+drawn(sampled.inferred_ndcg, "infNDCG", "ndcg of strata")
+drawn(sampled.inferred_precision, "iP", "P of strata", at="cutoff", cutoffs=(10, 50, 100), bounds=(0.0, 1.0))
+drawn(sampled.inferred_relevant_retrieved, "inum_rel_ret", "num_rel_ret of strata", "INumRelRet", average=registry.SUM)
+drawn(sampled.inferred_relevant, "inum_rel", "num_rel", "INumRel", average=registry.SUM)
+drawn_at(sampled.stat_average_precision, "statAP", "map of probabilities", mean="statMAP")
+drawn_at(sampled.stat_variance, "varAP", average=registry.VARIANCE, mean="VAR_MAP", bounds=ANY)
+drawn_at(sampled.stat_r_precision, "statRprec", "Rprec of probabilities", mean="statMRP")
+drawn_at(sampled.stat_precision, "statPC", "P of probabilities", at="cutoff", cutoffs=(30,), mean="statMPC")
+drawn_at(sampled.stat_ndcg, "statNDCG", at="cutoff", cutoffs=(30,), mean="statMNDCG", bounds=ANY)
+drawn(estimates.estimated_average_precision, "estAP", "map", bounds=ANY)
+with_cutoff("estAP", "estAP of the first k documents: estimate of AP@k.", estimates="map_cut")
+drawn(estimates.estimated_ndcg, "estNDCG", "ndcg", bounds=ANY)
+with_cutoff("estNDCG", "estNDCG of the first k documents: estimate of nDCG@k.", estimates="ndcg_cut")
 # Subtopics.
 cut_early(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", "alpha_DCG α_DCG")
 cut_early(
@@ -346,6 +335,7 @@ SECTIONS: dict[str, str] = {
     "precision": "Precision, recall and related measures",
     "incomplete": "Incomplete judgments",
     "sampled": "Judgments of a sample",
+    "estimates": "Judgments of a sample, with less bias",
     "gains": "Cumulated gain",
     "cascade": "Cascade and rank-biased models",
     "graded": "Graded average precision",

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from treceval_py.data.ids import Ids, decode, quoted
+from treceval_py._types import FloatArray
+from treceval_py.data.ids import decode, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
-from treceval_py.data.run import Run
 from treceval_py.data.sample import Sample
 from treceval_py.errors import EvaluationError, InputError
 from treceval_py.judging.sampled import LEAST_GRADE, JudgedSample, judge_sample
@@ -33,31 +34,24 @@ LEAST_FIELDS = 5
 MOST_GRADE = 1000
 """The highest grade, of which 2 to its power is still a float64."""
 
+LONGEST = 7
+"""The longest name that two tabs follow, not one."""
+
 LEVELS = np.arange(11) / 10
 
+Values: TypeAlias = dict[tuple[str, str], float]
+"""Values by query, or ``all``, and the measure as the program calls it, in the order of the program's output."""
 
-class Row(NamedTuple):
-    """A value that a program prints.
-
-    Attributes
-    ----------
-    name, qid : str
-        The measure as the program calls it, and the query or ``all``.
-    value : float or int
-        The value.
-    """
-
-    name: str
-    qid: str
-    value: float
+Judged: TypeAlias = dict[str, dict[str, tuple[int, object, int]]]
+"""The grade, the stratum or probability, and the method of each judged document."""
 
 
-def _records(text: bytes, size: int, name: str) -> list[list[bytes]]:
-    """Return the records of a file, whose words are one stream: the ends of lines do not matter."""
+def _records(text: bytes, size: int, name: str) -> Iterator[list[bytes]]:
+    """Yield the records of a file, whose words are one stream: the ends of lines do not matter."""
     words = text.split()
     if len(words) % size:
         raise InputError(f"{len(words)} words, which are not lines of {size}", "Give each line all fields.", file=name)
-    return [words[at : at + size] for at in range(0, len(words), size)]
+    return (words[at : at + size] for at in range(0, len(words), size))
 
 
 def _number(word: bytes, name: str) -> float:
@@ -78,48 +72,35 @@ def _grade(word: bytes, name: str) -> int:
     return int(value)
 
 
-def _by_line(run: bytes, name: str) -> list[list[bytes]]:
-    """Return the fields of the lines of a run."""
-    fields = []
-    for number, line in enumerate(run.splitlines(), 1):
-        if words := line.split():
-            fields.append(words)
-            if len(words) < LEAST_FIELDS:
-                problem = f"{len(words)} fields, but a run's line has {LEAST_FIELDS} or more"
-                raise InputError(problem, "Write qid Q0 docid rank score tag.", file=name, line=number)
-    return fields
+def _judged(
+    judged: Judged, lines: Iterable[Sequence[bytes]], names: Sequence[str], depth: int | None, *, zeros: bool
+) -> tuple[JudgedSample, JudgedSample, Counter[str]]:
+    """Judge the lines of a run: the queries of both, all judged queries, and the number of lines of each query.
 
-
-def _run(lines: Sequence[Sequence[bytes]], name: str, *, zeros: bool) -> Run:
-    """Return a run, in which the last line of a document counts."""
-    scores: dict[str, dict[bytes, float]] = {}
+    The last line of a document counts. Topics lose leading zeros unless `zeros`.
+    """
+    scores: dict[str, dict[str, float]] = {}
+    counts = Counter[str]()
     for qid, _, docid, _, score, *_ in lines:
         topic = decode(qid if zeros else qid.lstrip(b"0"))
-        scores.setdefault(topic, {})[docid] = _number(score, name)
-    columns = [np.array([*of_query.values()]) for of_query in scores.values()]
-    offsets = np.cumsum([0, *map(len, columns)])
-    docids = Ids.from_bytes([docid for of_query in scores.values() for docid in of_query])
-    return Run.from_columns([*scores], offsets, docids, np.concatenate([*columns, np.zeros(0)]), name=name)
+        scores.setdefault(topic, {})[decode(docid)] = _number(score, names[1])
+        counts[topic] += 1
+    if not judged:
+        raise _dead(names[0])
+    qrels = Qrels({topic: {docid: grade for docid, (grade, _, _) in rows.items()} for topic, rows in judged.items()})
+    _, drawn, methods = zip(*[row for rows in judged.values() for row in rows.values()], strict=True)
+    qrels.sample = Sample(np.array(drawn, dtype=object))
+    if isinstance(drawn[0], float):
+        qrels.sample = Sample(None, np.array(drawn), np.array(methods))
+    both, whole = (judge_sample(qrels, scores, Ranking(depth=depth), complete=complete) for complete in (False, True))
+    if not both.qids:
+        raise _dead(names[0])
+    return both, whole, counts
 
 
-Judged: TypeAlias = dict[str, dict[bytes, tuple[int, object, int]]]
-"""The grade, the stratum or probability, and the method of each judged document."""
-
-
-def _qrels(judged: Judged, name: str, *, strata: bool) -> Qrels:
-    rows = [row for of_query in judged.values() for row in of_query.values()]
-    rels, drawn, methods = zip(*rows, strict=True) if rows else ((), (), ())
-    sample = Sample(np.array(drawn, dtype=object))
-    if not strata:
-        sample = Sample(None, np.array(drawn, dtype=np.float64), np.array(methods, dtype=np.int64))
-    offsets = np.cumsum([0, *map(len, judged.values())])
-    docids = Ids.from_bytes([docid for of_query in judged.values() for docid in of_query])
-    return Qrels.from_columns([*judged], offsets, docids, np.array(rels, dtype=np.int64), name=name, sample=sample)
-
-
-def _in_order(qids: Sequence[str]) -> list[str]:
-    """Return queries in the order of their numbers."""
-    return sorted(qids, key=lambda qid: (float((re.match(r"\d+", qid) or ["0"])[0]), qid))
+def _in_order(qids: Sequence[str]) -> list[tuple[int, str]]:
+    """Return queries, each with its place, in the order of their numbers."""
+    return sorted(enumerate(qids), key=lambda each: (float((re.match(r"\d+", each[1]) or ["0"])[0]), each[1]))
 
 
 def _dead(qrels: str) -> EvaluationError:
@@ -136,7 +117,7 @@ def sample_eval(
     depth: int = 100,
     trecvid: bool = False,
     gains: Mapping[str, str] | None = None,
-) -> list[Row]:
+) -> Values:
     """Return what sample_eval.pl prints, with ``-q``, in its order.
 
     The topics of runs lose leading zeros. A document judged twice counts twice in its strata, with its last grade in
@@ -158,22 +139,17 @@ def sample_eval(
     Raises
     ------
     InputError
-        A file does not have the program's format.
+        A file does not have the program's format, or a gain is not a whole number.
     EvaluationError
-        Judgments and run share no query, or a gain is not a whole number: the program stops, or we would.
+        Judgments and run share no query: the program stops.
     """
     judged: Judged = {}
-    for number, (topic, _, docid, stratum, grade) in enumerate(_records(qrels, 5, names[0])):
-        of_query = judged.setdefault(decode(topic), {})
+    for number, (topic, _, word, stratum, grade) in enumerate(_records(qrels, 5, names[0])):
+        of_query, docid, gain = judged.setdefault(decode(topic), {}), decode(word), decode(grade)
         if docid in of_query:  # an earlier line counts as a document that no run can have
-            of_query[b"%s %d" % (docid, number)] = of_query.pop(docid)
-        gain = (gains or {}).get(decode(grade), decode(grade))
-        of_query[docid] = _grade(gain.encode(), names[0]), decode(stratum), 0
-    lines = _records(run, 6, names[1])
-    table, ranked = _qrels(judged, names[0], strata=True), _run(lines, names[1], zeros=trecvid)
-    sample = judge_sample(table, ranked, Ranking(depth=depth), complete=False)
-    if not sample.qids:
-        raise _dead(names[0])
+            of_query[f"{docid} {number}"] = of_query.pop(docid)
+        of_query[docid] = _grade((gains or {}).get(gain, gain).encode(), names[0]), decode(stratum), 0
+    sample, whole, lines = _judged(judged, _records(run, 6, names[1]), names, depth, zeros=trecvid)
     cutoffs = (5, 10, 15, 20, 30, 100, 200, 500, 1000) if trecvid else (10, 50, depth)
     ways = ("capped", "exact") if trecvid else ("relevant", "rounded")
     columns = {
@@ -183,25 +159,21 @@ def sample_eval(
         "inum_rel_ret": sampled.inferred_relevant_retrieved(sample),
         "inum_rel": sampled.inferred_relevant(sample),
     }
-    topics = [decode(line[0] if trecvid else line[0].lstrip(b"0")) for line in lines]
-    rows, place = [], {qid: number for number, qid in enumerate(sample.qids)}
-    for qid in _in_order(sample.qids):
-        rows += [Row(name, qid, float(values[place[qid]])) for name, values in columns.items()]
-        rows.append(Row("num_ret", qid, topics.count(qid)))
-    means = {name: values.sum() / len(place) for name, values in columns.items()}
-    means["inum_rel_ret"] *= len(place)
-    whole = judge_sample(table, ranked, Ranking(depth=depth), complete=True)
-    means["inum_rel"] = sampled.inferred_relevant(whole).sum()
-    at_recall = _at_recall(sample) / len(place)
+    values: Values = {}
+    for place, qid in _in_order(sample.qids):
+        values |= {(qid, name): float(column[place]) for name, column in columns.items()}
+        values[qid, "num_ret"] = lines[qid]
+    means = {name: column.sum() / len(sample.qids) for name, column in columns.items()}
+    means["inum_rel_ret"], means["inum_rel"] = columns["inum_rel_ret"].sum(), sampled.inferred_relevant(whole).sum()
     for name, mean in means.items():
-        rows.append(Row(name, "all", float(mean)))
+        values["all", name] = float(mean)
         if name == "infNDCG":
-            levels = zip(LEVELS.tolist(), at_recall.tolist(), strict=True)
-            rows += [Row(f"iprec@rec{level:.2f}", "all", value) for level, value in levels]
-    return [*rows, Row("num_ret", "all", int(sample.num_ret.sum()))]
+            levels = zip(LEVELS.tolist(), _at_recall(sample).tolist(), strict=True)
+            values |= {("all", f"iprec@rec{level:.2f}"): total / len(sample.qids) for level, total in levels}
+    return values | {("all", "num_ret"): int(sample.num_ret.sum())}
 
 
-def _at_recall(sample: JudgedSample) -> np.ndarray:
+def _at_recall(sample: JudgedSample) -> FloatArray:
     """Add up precision at 11 levels of recall: as the program falls to a lower level, at most one at each rank."""
     totals, starts = np.zeros(len(LEVELS)), sample.starts(sample.hits)
     expected, relevant = sampled.expected(sample, 1, above=False), sampled.inferred_relevant(sample)
@@ -209,42 +181,29 @@ def _at_recall(sample: JudgedSample) -> np.ndarray:
         rows = slice(starts[query], starts[query + 1])
         # The estimate at each rank is that at the last hit down to it.
         last = np.searchsorted(sample.hits.rank[rows], np.arange(1, size + 1), side="right")
-        found = np.append(0.0, expected[rows])[last]
-        levels = [level for level, share in enumerate(LEVELS * relevant[query]) if size and share <= found[-1]]
+        reached = np.append(0.0, expected[rows])[last]
+        levels = [level for level, share in enumerate(LEVELS * relevant[query]) if share <= reached[-1]]
         best = 0.0
         for rank in range(size, 0, -1):
-            best = max(best, found[rank - 1] / rank)
-            if levels and found[rank - 1] < LEVELS[levels[-1]] * relevant[query]:
+            best = max(best, reached[rank - 1] / rank)
+            if levels and reached[rank - 1] < LEVELS[levels[-1]] * relevant[query]:
                 totals[levels.pop()] += best
         totals[levels] += best
     return totals
 
 
-def printed_sample_eval(rows: Sequence[Row]) -> str:
-    """Return rows as sample_eval.pl prints them."""
+def printed_sample_eval(values: Values) -> str:
+    """Return values as sample_eval.pl prints them."""
     lines = []
-    for name, qid, value in rows:
-        shown = f"\t{value:.4f}"
-        if name.startswith(("inum", "num")):
-            shown = f"{value:9d}" if isinstance(value, int) else f"{value:14.4f}"
-        lines.append(f"{name}{chr(9) * (2 - (len(name) > 7))}{qid}\t{shown}\n")
+    for (qid, name), value in values.items():
+        form = "9d" if name == "num_ret" else "14.4f" if name.startswith("inum") else ".4f"
+        tabs = "\t" * (2 - (len(name) > LONGEST))
+        lines.append(f"{name}{tabs}{qid}\t{'' if name.startswith(('inum', 'num')) else chr(9)}{value:{form}}\n")
     return "".join(lines)
 
 
-class Topic(NamedTuple):
-    """What statAP_MQ_eval prints about a topic.
-
-    Attributes
-    ----------
-    qid, kind : str
-        The topic, and how its documents were drawn: ``NEU``, ``UMASS`` or ``MIXED``.
-    values : dict of str to float
-        The values by their names there; empty if the topic is not scored.
-    """
-
-    qid: str
-    kind: str
-    values: Mapping[str, float]
+Topics: TypeAlias = dict[str, tuple[str, dict[str, float]]]
+"""How the documents of each topic were drawn (``NEU``, ``UMASS`` or ``MIXED``), and its values; none if not scored."""
 
 
 def statap(
@@ -255,7 +214,7 @@ def statap(
     version: str = "v3",
     fixed: bool = False,
     kind: str = "",
-) -> tuple[list[Topic], dict[str, float]]:
+) -> tuple[Topics, dict[str, float]]:
     """Return what statAP_MQ_eval prints about each topic, with ``-q``, and its means.
 
     Lines without a probability from 0 to 1, or with a grade of -999 or less, are left out. Where a topic comes in
@@ -281,39 +240,40 @@ def statap(
         The program stops: no topic has a value, or a value divides by zero.
     """
     judged, kinds, grades = _drawn(prels, names[0], fixed=fixed)
-    fields = _by_line(run, names[1])
-    sample = judge_sample(
-        _qrels(judged, names[0], strata=False), _run(fields, names[1], zeros=True), Ranking(), complete=False
-    )
+    fields = [line for line in map(bytes.split, run.splitlines()) if line]
+    if len(min(fields, key=len, default=())) < LEAST_FIELDS:
+        todo = "Write qid Q0 docid rank score tag."
+        raise InputError(f"a line with less than {LEAST_FIELDS} fields", todo, file=names[1])
+    sample, _, _ = _judged(judged, fields, names, None, zeros=True)
     blocks = {topic: len(list(lines)) for topic, lines in groupby(decode(line[0]) for line in fields)}
-    lengths = np.array([blocks[qid] for qid in sample.qids], dtype=np.int64)
+    lengths = np.array([blocks[qid] for qid in sample.qids])
     shown = sample.hits.rank <= lengths[sample.hits.query]
     below = sample.row[~shown]
     sample = replace(sample, hits=sample.hits.where(shown), row=sample.row[shown], num_ret=lengths, _made={})
     for least in (None, 1, 2):
         counts = [sum(least is None or grade >= least for grade in grades[qid]) for qid in sample.qids]
-        sample.once(("sampled", least), partial(np.array, counts, dtype=np.int64))
+        sample.once(("sampled", least), partial(np.array, counts))
     columns = _columns(sample, version)
     rels = sample.pool.rel.copy()
     rels[below] = 0  # what the ranking was cut of is in no sum of the variance; R̂ has been computed with it
     without = replace(sample, pool=sample.pool._replace(rel=rels))
     columns["varAP"] = sampled.stat_variance(without, version=version)
-    topics, last = [], dict[str, float]()
-    for qid in _in_order(sample.qids):
-        place = sample.qids.index(qid)
-        if kinds[qid] == "UMASS" or (kind and kinds[qid] != kind):
-            topics.append(Topic(qid, kinds[qid], {}))
+    topics: Topics = {}
+    before = dict.fromkeys(("nDCG", "varAP"), math.nan)
+    for place, qid in _in_order(sample.qids):
+        topics[qid] = kinds[qid], {}
+        if kinds[qid] == "UMASS" or kinds[qid] != (kind or kinds[qid]):
             continue
         values = {name: float(column[place]) for name, column in columns.items()}
         if not values["Relevant"]:
-            values |= {"AP": np.nan, "R-prec": -1.0, "varAP": -1.0, "sampled_in_list": 0.0}
-            if version == "v3":  # nDCG and varAP are those of the topic before, if there is one
-                values |= dict.fromkeys(("R-prec", "Prec_at_30", "nDCG", "varAP"), np.nan) | last
-        elif values["sampled"] == 1 or np.isinf(values["Relevant"]):
+            values |= {"AP": math.nan, "R-prec": -1.0, "varAP": -1.0, "sampled_in_list": 0.0}
+            if version == "v3":  # nDCG and varAP are those of the topic before
+                values |= {"R-prec": math.nan, "Prec_at_30": math.nan} | before
+        elif values["sampled"] == 1:
             raise _dead(names[0])
-        last = {name: values[name] for name in ("nDCG", "varAP") if name in values}
-        topics.append(Topic(qid, kinds[qid], values))
-    valid = [topic.values for topic in topics if topic.values and topic.values["Relevant"]]
+        before = {name: values[name] for name in before if name in values}
+        topics[qid] = kinds[qid], values
+    valid = [values for _, values in topics.values() if values.get("Relevant")]
     if not valid:
         raise _dead(names[0])
     means = {name: sum(values[name] for values in valid) / len(valid) for name in columns if name not in _COUNTS}
@@ -323,29 +283,29 @@ def statap(
 def _drawn(prels: bytes, name: str, *, fixed: bool) -> tuple[Judged, dict[str, str], dict[str, list[int]]]:
     """Return judgments with probabilities, the kind of each topic, and the grades in the last block of its lines."""
     judged: Judged = {}
-    methods, counted = dict[str, set[bytes]](), dict[str, list[int]]()
+    kinds, counted = dict[str, str](), dict[str, list[int]]()
     for topic, lines in groupby(_records(prels, 5, name), lambda line: decode(line[0])):
         grades = counted[topic] = []
         for _, docid, word, method, share in lines:
             grade, drawn = _grade(word, name), -1.0 if share == b"NA" else _number(share, name)
             if grade <= LEAST_GRADE or not 0 <= drawn <= 1:
                 continue
-            methods.setdefault(topic, set()).add(method)
-            if not fixed or method != b"0":
-                # With -f a probability stays as it is: that of a document drawn at random.
-                judged.setdefault(topic, {})[docid] = grade, drawn, 1 if fixed else _grade(method, name)
-                grades.append(grade)
-    kinds = {
-        topic: "UMASS" if drawn == {b"0"} else "MIXED" if drawn & {b"0", b"2"} else "NEU"
-        for topic, drawn in methods.items()
-    }
+            kind = "UMASS" if method == b"0" else "MIXED" if method == b"2" else "NEU"
+            kinds[topic] = kind if kinds.get(topic, kind) == kind else "MIXED"
+            if fixed and method == b"0":
+                continue
+            # With -f a probability stays as it is: that of a document drawn at random.
+            if grade > 0 and not drawn and (fixed or kind == "NEU"):
+                raise _dead(name)
+            judged.setdefault(topic, {})[decode(docid)] = grade, drawn, 1 if fixed else _grade(method, name)
+            grades.append(grade)
     return judged, kinds, counted
 
 
 _COUNTS = ("Relevant", "sampled", "sampled_relev", "sampled_in_list", "sampled_relev_in_list")
 
 
-def _columns(sample: JudgedSample, version: str) -> dict[str, np.ndarray]:
+def _columns(sample: JudgedSample, version: str) -> dict[str, Any]:
     """Return the values of all topics, by their names in the program."""
     cutoffs = (30,) if version == "v3" else (10, 20, 50, 100)
     return {
@@ -387,10 +347,10 @@ _MEAN = """
 """
 
 
-def printed_statap(topics: Sequence[Topic], means: Mapping[str, float], version: str = "v3") -> str:
+def printed_statap(topics: Topics, means: Mapping[str, float], version: str = "v3") -> str:
     """Return topics and means as statAP_MQ_eval prints them."""
     text, v3 = "", version == "v3"
-    for qid, kind, values in topics:
+    for qid, (kind, values) in topics.items():
         ending = {"UMASS": "UMASS", "MIXED": "MIXED " if v3 else ""}.get(kind, f"{kind} ")
         text += f"\n\ttopic={qid}  {ending}\n"
         if values:
