@@ -101,7 +101,8 @@ def _by_order(lists: QueryLists, setting: Setting) -> Iterator[Step]:
     for turn, (document, those) in enumerate(zip(order.tolist(), weights[:, order].T, strict=True)):
         effect = np.where(setting.open, np.abs(those[:, None] - those), 0)
         one, other = sorted(divmod(int(effect.argmax()), len(those)))
-        moved = f"{effect[one, other] / setting.queries:.6f} between {setting.names[one]} and {setting.names[other]}, if relevant"
+        pair = f"{setting.names[one]} and {setting.names[other]}"
+        moved = f"{effect[one, other] / setting.queries:.6f} between {pair}, if relevant"
         yield turn, lists.judged, lists.number, document, moved
 
 

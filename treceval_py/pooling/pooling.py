@@ -17,7 +17,7 @@ from treceval_py.measuring import Measure
 from treceval_py.measuring.probes import parameter
 from treceval_py.pooling.lists import UNRANKED, side_by_side
 from treceval_py.pooling.methods import METHODS, Setting, weights_by_rank
-from treceval_py.ranges.assessment import ranges_of
+from treceval_py.ranges.assessment import Sensitivity, ranges_of
 from treceval_py.rendering import text_of
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments, load_run
@@ -194,16 +194,13 @@ def pool(
     tables = [load_run(run, reading, duplicates=scoring.duplicates) for run in runs]
     qids = dict.fromkeys(qid for table in tables for qid in table.qids)
     new = [qid for qid in qids if qid not in judgments]
-    evaluator = Evaluator(judgments.widened(new), scoring)
+    widened = judgments.widened(new)
+    evaluator = Evaluator(widened, scoring)
     (task,) = evaluator.plan.tasks
     names = unique_names([table.tag for table in tables], [table.name for table in tables], by)
-    asked, found = task.asked.name, [ranges_of(evaluator, table, ties=False, unjudged=True) for table in tables]
-    ranges = tuple(
-        PoolRun(name, each.results.mean[asked], ends.lowest_mean, ends.highest_mean, ends.judged_mean)
-        for name, each in zip(names, found, strict=True)
-        for ends in [each.unjudged[asked]]
-    )
-    low, high = np.array([each.lowest for each in ranges]), np.array([each.highest for each in ranges])
+    found = [ranges_of(evaluator, table, ties=False, unjudged=True) for table in tables]
+    ranges = tuple(map(_range, names, found))
+    low, high = np.array([(run.lowest, run.highest) for run in ranges]).T
     # Their ranges meet, and are not the same point.
     still_open = (np.maximum.outer(low, low) <= np.minimum.outer(high, high)) & ~np.eye(len(names), dtype=bool)
     still_open &= np.maximum.outer(high, high) > np.minimum.outer(low, low)
@@ -214,11 +211,9 @@ def pool(
         names,
         still_open,
         weights_by_rank(task.resolved, judgments.rels),
-        len(judgments.qids) + len(new),
+        len(widened.qids),
         budget,
     )
-    widened = evaluator.judgments
-    assert isinstance(widened, Qrels)
     queries = list(side_by_side(widened, tables, task.ranking))
     steps = merge(*(METHODS[method](lists, setting) for lists in queries), key=lambda step: step[:3])
     chosen = sorted(islice(steps, budget), key=lambda step: step[2])
@@ -232,23 +227,24 @@ def pool(
         )
         for _, _, query, document, reason in chosen
     )
-    signs = (
-        (name, sign.text)
-        for name, each in zip(names, found, strict=True)
-        for sign in each.results.signs
-        if qrels is not None
-    )
-    notes = by_note(signs)
-    pairs, turned = len(names) * (len(names) - 1) // 2, int(still_open.sum()) // 2
-    if new and qrels is not None:
-        notes.append(f"{len(new)} of {setting.queries} queries have no judgments yet.")
-    if pairs:
-        notes.append(
-            f"unjudged documents could change the order of {turned} of {pairs} pairs of runs by {task.asked.heading}."
-            + ("" if turned else " Further judgments cannot change it.")
+    notes = []
+    if qrels is not None:
+        notes = by_note(
+            (name, sign.text) for name, each in zip(names, found, strict=True) for sign in each.results.signs
         )
+        notes += [f"{len(new)} of {len(widened.qids)} queries have no judgments yet."] if new else []
+    pairs, turned = len(names) * (len(names) - 1) // 2, int(still_open.sum()) // 2
+    if pairs:
+        could = (
+            f"unjudged documents could change the order of {turned} of {pairs} pairs of runs by {task.asked.heading}."
+        )
+        notes.append(could if turned else f"{could} Further judgments cannot change it.")
     if budget is not None and len(documents) < budget:
         notes.append(f"only {len(documents)} documents are left to judge.")
-    return Pool(
-        documents, ranges, asked, task.asked.heading, method, judgments.name if qrels is not None else "", tuple(notes)
-    )
+    name = "" if qrels is None else judgments.name
+    return Pool(documents, ranges, task.asked.name, task.asked.heading, method, name, tuple(notes))
+
+
+def _range(name: str, sensitivity: Sensitivity) -> PoolRun:
+    (value,), (ends,) = sensitivity.results.mean.values(), sensitivity.unjudged.values()
+    return PoolRun(name, value, ends.lowest_mean, ends.highest_mean, ends.judged_mean)
