@@ -172,7 +172,7 @@ def pool(
 
     Examples
     --------
-    >>> chosen = pool({"1": {"a": 1}}, [{"1": ["a", "b", "c"]}, {"1": ["c", "a"]}], budget=1)
+    >>> chosen = pool({"1": {"a": 1}}, [{"1": ["a", "b", "c"]}, {"1": ["c", "a"]}], depth=1)
     >>> chosen.documents[0].docid
     'c'
     """
