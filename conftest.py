@@ -16,6 +16,7 @@ from treceval_py.data import JudgmentGroups
 from treceval_py.judging.judged import ranked_labels
 from treceval_py.judging.locating import judge_groups
 from treceval_py.judging.preferences import preferred
+from treceval_py.judging.sampled import drawn_labels
 from treceval_py.measuring import FAMILIES
 
 OTHER_SCORERS = {
@@ -43,6 +44,7 @@ for package, names in OTHER_SCORERS.items():
 def _names_of_examples(doctest_namespace: dict[str, Any], request: pytest.FixtureRequest) -> Iterator[None]:
     doctest_namespace.update(
         ranked_labels=ranked_labels,
+        drawn_labels=drawn_labels,
         preferred=preferred,
         judge_groups=judge_groups,
         JudgmentGroups=JudgmentGroups,
