@@ -166,6 +166,7 @@ def test_a_mean_has_the_name_that_was_typed_or_its_own() -> None:
     assert {asked: measure.heading for asked, measure in measures.items()} == typed
     assert {family.name for family in FAMILIES.values() if family.mean} == {
         "map", "map_cut", "recip_rank", "recip_rank_cut", "set_map", "ap_ia",
+        "statAP", "varAP", "statRprec", "statPC", "statNDCG",
     }  # fmt: skip
 
 

@@ -291,13 +291,13 @@ def test_lines_are_query_0_document_and_the_reason_after_a_tab(folder: Path) -> 
     assert done.err.decode().splitlines() == [
         "Over all labels of unjudged documents",
         "",
-        "run      map   lowest   highest   judged",
+        "run      MAP   lowest   highest   judged",
         "────────────────────────────────────────",
         "x     0.5000   0.5000    1.0000   0.2500",
         "y     0.5000   0.5000    1.0000   0.2500",
         "",
         "1 of 2 queries have no judgments yet.",
-        "unjudged documents could change the order of 1 of 1 pairs of runs by map.",
+        "unjudged documents could change the order of 1 of 1 pairs of runs by MAP.",
     ]
 
 
@@ -321,7 +321,7 @@ def test_json_has_the_documents_and_the_ranges(folder: Path) -> None:
     record = json.loads(pooled(folder, "qrels runs --budget 1 --method maxmean --format json").out)
     reason = "rank 1 in y, mean 0.50"
     assert record["documents"] == [{"query": "2", "docid": "y2", "rank": 1, "runs": 1, "reason": reason}]
-    assert record["runs"][0] == {"run": "x", "value": 0.5, "lowest": 0.5, "highest": 1.0, "judged": 0.25}
+    assert record["ranges"][0] == {"run": "x", "value": 0.5, "lowest": 0.5, "highest": 1.0, "judged": 0.25}
 
 
 def test_the_command_asks_for_runs(folder: Path) -> None:

@@ -60,6 +60,7 @@ COMMANDS = {
     "board": [[QRELS, *RUNS, *FEW, "--no-cache"], [QRELS, *RUNS, *FEW, "--no-cache", *GROUPS]],
     "gate": [[QRELS, RUNS[0], RUNS[2], *FEW], [QRELS, RUNS[0], RUNS[2], "--margin", "map=5%", "--floor", "P.5=0.1"]],
     "agree": [[QRELS, OTHER, "-q", "--bootstrap", "100"], [QRELS, OTHER, *RUNS, *FEW, "--bootstrap", "100"]],
+    "pool": [[QRELS, *RUNS, "--budget", "5"]],
     "check": [["--qrels", QRELS, RUNS[1]]],
     "measures": [[]],
     "profiles": [[]],
@@ -81,7 +82,7 @@ def test_every_command_that_prints_tables_has_every_format() -> None:
     having = {name: formats_of(name) for name in group.list_commands(click.Context(group))}
     assert {name for name, formats in having.items() if "table" in formats} == set(COMMANDS)
     for name in COMMANDS:
-        assert [each for each in having[name] if each not in {"trec", "coursework", "text", "github", "sarif"}] == list(
+        assert [each for each in having[name] if each not in {"trec", "qrels", "coursework", "text", "github", "sarif"}] == list(
             FORMATS
         )
 

@@ -215,7 +215,7 @@ def test_an_option_that_no_function_has_is_refused_by_its_name(name: str) -> Non
 
 
 def test_a_ranking_has_conventions_by_their_names_and_with_their_values() -> None:
-    usual, needs = Conventions(), {"tied", "pooled", "confidence", "documents"}
+    usual, needs = Conventions(), {"tied", "pooled", "confidence", "documents", "sample"}
     assert set(Ranking._fields) - needs < set(Conventions._fields)
     assert usual.ranking() == Ranking()
     for name in set(Ranking._fields) - needs:

@@ -38,7 +38,7 @@ RUNS = ("run", "near", "msmarco", "tevatron", "colbert")
     metavar="NAME",
 )  # fmt: skip
 @option(
-    "-m --measure measure", "NAME", "Measure to compare runs by [map].", default="map", shell_complete=named("measure")
+    "-m --measure measure", "NAME", "Measure to compare runs by [AP].", default="AP", shell_complete=named("measure")
 )
 @titled("Scoring")
 @option("--profile", help="Scoring conventions.", **PROFILE)

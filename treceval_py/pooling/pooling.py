@@ -110,7 +110,7 @@ class Pool(NamedTuple):
 def pool(
     qrels: AnyJudgments | None,
     runs: Sequence[AnyRun],
-    measure: str | Measure = "map",
+    measure: str | Measure = "AP",
     *,
     depth: int | None = None,
     budget: int | None = None,

@@ -48,7 +48,7 @@ def document_of(pool: Pool, _: Style) -> Document:
             Column("highest", [run.highest for run in pool.runs]),
             Column("judged", [run.judged for run in pool.runs]),
         ),
-        name="runs",
+        name="ranges",
         title="Over all labels of unjudged documents",
         notes=pool.notes,
     )
