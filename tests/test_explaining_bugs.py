@@ -4,43 +4,134 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
+import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from wrong_metrics import Case, Data, every_case, score
+from wrong_metrics import DEVELOPMENT, Case, Data, every_case, made, score
 
 import treceval_py as te
 from treceval_py.explaining.explanation import Explained, Match
 
 
+CASES = Path(__file__).with_name("public-cases")
+
+
 def first_group(explained: Explained) -> list[Match]:
-    """Return the matches that the report names before "and also by"."""
-    best = explained.matches[0]
-    return [
-        match
-        for match in explained.matches
-        if match.how == best.how and match.variant.cost <= max(1, best.variant.cost)
-    ]
+    """Return the matches that are named first: the top one, and those that are said to fit as well."""
+    return [match for match in explained.matches if match.likely]
 
 
 def verdict(case: Case, explained: Explained) -> str:
-    """Return whether the cause, or one with the very same number, is named first, later, or not."""
+    """Return where the cause is named, or one with the very same number.
+
+    "first" is in the first group and "chance" is in no first group, which is said to match by chance; "wrong" is another
+    cause without such a word, and "none" no cause.
+    """
     if not explained.matches:
         return "none"
-    same = [match for match in explained.matches if abs(match.outcome.mean - case.value) <= 1e-9]
-    group = first_group(explained)
-    if any(match in same for match in group):
+    if any(abs(match.outcome.mean - case.value) <= 1e-9 for match in first_group(explained)):
         return "first"
-    if group[0].variant.cost == 4:
-        return "later" if same else "chance"
-    return "wrong"
+    return "chance" if explained.by_chance else "wrong"
 
 
-def verdicts(cases: Sequence[Case]) -> list[tuple[Case, str, Explained]]:
+class Answer(NamedTuple):
+    """A case and what is said about its number."""
+
+    case: Case
+    verdict: str
+    explained: Explained
+
+    @property
+    def named(self) -> bool:
+        """Whether the first group has the very causes, or those with the same number, by their ids."""
+        alike = {*self.case.alike}
+        return any(frozenset(match.variant.ids) in alike for match in first_group(self.explained))
+
+
+def answers(cases: Sequence[Case]) -> list[Answer]:
+    """Ask for the cause of each number; all are of one data set."""
     data = cases[0].data
     explained = te.explain(data.qrels, data.run, claims=[case.text for case in cases]).measures
-    return [(case, verdict(case, found), found) for case, found in zip(cases, explained, strict=True)]
+    return [Answer(case, verdict(case, one), one) for case, one in zip(cases, explained, strict=True)]
+
+
+def line_of(what: str, of: Sequence[Answer]) -> str:
+    """Return a line of the table: how many are where, named by their ids, certain, and how many ways are named first."""
+    count = Counter(answer.verdict for answer in of)
+    first = [answer for answer in of if answer.verdict == "first"]
+    certain = sum(not answer.explained.by_chance for answer in first)
+    named = sum(answer.named for answer in first)
+    size = statistics.fmean(len(first_group(answer.explained)) for answer in first) if first else 0.0
+    return (
+        f"{what:18} {len(of):5} {count['first'] / len(of):7.1%} {count['wrong']:5} {count['chance']:6} {count['none']:5} "
+        f"{named / len(of):7.1%} {certain / len(of):7.1%} {size:6.2f}"
+    )
+
+
+HEAD = f"{'':18} cases   first wrong chance  none   named certain  group"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("held_out", [False, True], ids=["development", "held out"])
+def test_what_people_get_wrong_is_named_first(held_out: bool) -> None:
+    every = []
+    print(f"\n{HEAD}")
+    for cases in every_case(held_out):
+        every += answers(cases)
+        print(line_of(cases[0].data.name, every[-len(cases) :]))
+    for size, what in enumerate(("one", "two", "three"), 1):
+        print(line_of(what, [answer for answer in every if min(map(len, answer.case.alike)) == size]))
+    print(line_of("all", every))
+    count = Counter(answer.verdict for answer in every)
+    assert count["first"] >= 0.95 * len(every)
+    assert count["wrong"] == 0
+
+
+def test_a_sample_of_what_people_get_wrong_is_named_first() -> None:
+    sample = next(itertools.islice(every_case(), 4, None))[::12]
+    count = Counter(answer.verdict for answer in answers(sample))
+    assert count["first"] >= 0.95 * len(sample)
+    assert count["wrong"] == 0
+
+
+def test_the_ideal_of_the_retrieved_top_is_named_first() -> None:
+    # 0.4537 is what scikit-learn's ndcg_score prints for the first ten documents of each query.
+    explained = te.explain(
+        CASES / "explain-ideal-topk.qrels", CASES / "explain-ideal-topk.run", claims="nDCG@10=0.4537"
+    )
+    assert "ideal-topk" in {cause for match in first_group(explained.measures[0]) for cause in match.variant.ids}
+
+
+@pytest.mark.parametrize("causes", ["ideal-topk", "ap-over-hits", "recall-capped"])
+def test_a_claim_may_be_a_percentage(causes: str) -> None:
+    data = made("graded, ties", *DEVELOPMENT["graded, ties"])
+    measure = {"i": "nDCG@10", "a": "AP", "r": "R@10"}[causes[0]]
+    value = score(data, measure, [causes])
+    assert value is not None
+    for claim in (f"{measure}={100 * value:.2f}", f"{measure}={100 * value:.2f}%"):
+        (explained,) = te.explain(data.qrels, data.run, claims=claim).measures
+        assert any(abs(match.outcome.mean - value) <= 1e-9 for match in first_group(explained)), claim
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DEVELOPMENT)
+def test_a_number_of_no_origin_is_not_explained_with_certainty(name: str) -> None:
+    rng, data, certain = random.Random(20), made(name, *DEVELOPMENT[name]), 0
+    claims = [
+        f"{measure}={max(right + rng.uniform(-0.1, 0.1), 0):.4f}"
+        for measure in ("nDCG@10", "AP", "RR@10", "R@10", "P@10")
+        if (right := score(data, measure)) is not None
+        for _ in range(40)
+    ]
+    for explained in te.explain(data.qrels, data.run, claims=claims).measures:
+        certain += bool(explained.matches) and not explained.by_chance
+    print(f"{name}: {certain} of {len(claims)}")
+    assert certain <= 0.05 * len(claims)
 
 
 # --- the wrong functions are wrong in the way that their names say ---
@@ -70,6 +161,7 @@ BY_HAND = {
     "nDCG@3 log2-rank-plus-2": (3 / 2) / (3 / L3 + 2 / 2 + 1 / L5),
     "nDCG@3 log2-rank-plus-2-run": (3 / 2) / (3 + 2 / L3 + 1 / 2),
     "nDCG@3 ln-rank": (3 / math.log(2)) / (3 + 2 / math.log(2) + 1 / math.log(3)),
+    "nDCG@3 gain-share+ideal-r-ones": (3 / 3 / L3) / (1 + 1 / L3 + 1 / 2),
     "DCG@3 ln": 3 / math.log(3),
     "AP": (1 / 2 + 2 / 4) / 3,
     "AP ap-over-hits": (1 / 2 + 2 / 4) / 2,
@@ -106,6 +198,7 @@ BY_HAND = {
     # one document was judged not relevant: c, above d alone
     "Bpref": (1 + (1 - 1 / 1)) / 3,
     "Bpref bpref-over-r": (1 + (1 - 1 / 3)) / 3,
+    "Bpref bpref-added": 1 / 3 + 1 + (1 - 1 / 1),
     "Bpref bpref-unjudged": ((1 - 1 / 1) + (1 - 2 / 1)) / 3,
 }
 

@@ -6,7 +6,6 @@ module. A cause is an id such as ``ideal-topk``; a case has one, or several that
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 import statistics
@@ -134,7 +133,9 @@ def dcg_of(gains: Sequence[float], discount: Discount = burges) -> float:
 
 
 def ndcg(q: Query, k: int | None, gain: Gain = linear, discount: Discount = burges, ideal: str = "judged",
-         ideal_gain: Gain | None = None, ideal_discount: Discount | None = None) -> float:  # fmt: skip
+         ideal_gain: Gain | None = None, ideal_discount: Discount | None = None, share: bool = False) -> float:  # fmt: skip
+    if share:
+        return ndcg(q, k, lambda label: gain(label) / q.top, discount, ideal, ideal_gain, ideal_discount)
     gains = [gain(q.labels.get(docid, 0)) for docid in q.ranked]
     value = dcg_of(gains[:k], discount)
     judged = sorted((gain if ideal_gain is None else ideal_gain)(label) for label in q.labels.values())[::-1]
@@ -160,7 +161,10 @@ def ndcg(q: Query, k: int | None, gain: Gain = linear, discount: Discount = burg
 def sklearn_of_all(q: Query, k: int | None) -> float:
     """Ask scikit-learn, with the relevant documents that were not returned at score 0."""
     docids = [*q.ranked, *(docid for docid, label in q.labels.items() if label > 0 and docid not in q.scores)]
-    labels, scores = [max(q.labels.get(docid, 0), 0) for docid in docids], [q.scores.get(docid, 0.0) for docid in docids]
+    labels, scores = (
+        [max(q.labels.get(docid, 0), 0) for docid in docids],
+        [q.scores.get(docid, 0.0) for docid in docids],
+    )
     return float(ndcg_score([labels], [scores], k=k)) if len(docids) > 1 else float(sum(labels) > 0)
 
 
@@ -229,7 +233,13 @@ def ratio(parts: tuple[float, float]) -> float:
 def expected_reciprocal_rank(q: Query, k: int | None, top: str = "all", last: bool = False,
                              chance: str = "exponential", unjudged: float = 0.0) -> float:  # fmt: skip
     returned = [q.labels.get(docid, 0) for docid in q.ranked[:k]]
-    highest = {"all": q.top, "2": 2, "4": 4, "query": max(q.labels.values(), default=0), "list": max(returned, default=0)}
+    highest = {
+        "all": q.top,
+        "2": 2,
+        "4": 4,
+        "query": max(q.labels.values(), default=0),
+        "list": max(returned, default=0),
+    }
     value, left, term = 0.0, 1.0, 0.0
     for rank, docid in enumerate(q.ranked[:k], 1):
         label = max(q.labels.get(docid, 0), 0)
@@ -242,7 +252,7 @@ def expected_reciprocal_rank(q: Query, k: int | None, top: str = "all", last: bo
     return term if last else value
 
 
-def bpref(q: Query, k: int | None, by: str = "min(R, N)", unjudged: bool = False) -> float:
+def bpref(q: Query, k: int | None, by: str = "min(R, N)", unjudged: bool = False, added: bool = False) -> float:
     relevant = q.relevant
     others, above, value = sum(label == 0 for label in q.labels.values()), 0, 0.0
     bound = {"min(R, N)": min(relevant, others), "R": relevant}[by]
@@ -251,6 +261,8 @@ def bpref(q: Query, k: int | None, by: str = "min(R, N)", unjudged: bool = False
             value += 1 - min(above, relevant) / bound if above and bound else 1.0
         elif unjudged or docid in q.labels:
             above += 1
+    if added:
+        return 1 / relevant + value if relevant else 0.0
     return value / relevant if relevant else 0.0
 
 
@@ -261,6 +273,7 @@ Parts = Mapping[str, Mapping[str, Any]]
 GAINS: Parts = {
     "gain-exp": {"gain": exponential},
     "gain-01": {"gain": binary},
+    "gain-share": {"share": True},
     "log2-rank": {"discount": log2_rank},
     "ln": {"discount": lambda rank: math.log(rank + 1)},
     "log10": {"discount": lambda rank: math.log10(rank + 1)},
@@ -331,7 +344,7 @@ ERR: Parts = {
     "err-half-unjudged": {"unjudged": 0.5},
     "err-prob-g-max": {"chance": "linear"},
 }
-BPREF: Parts = {"bpref-over-r": {"by": "R"}, "bpref-unjudged": {"unjudged": True}}
+BPREF: Parts = {"bpref-over-r": {"by": "R"}, "bpref-unjudged": {"unjudged": True}, "bpref-added": {"added": True}}
 F1: Parts = {"p-over-length": {"by": "min(k, n)"}, "recall-capped": {"capped": True}}
 
 Metric = Callable[..., Any]
@@ -493,7 +506,8 @@ TOGETHER: dict[str, tuple[str, ...]] = {
         "ideal-retrieved+hit-only+gain-01", "ideal-retrieved+ln-rank",
         "ideal-k-ones+gain-01", "ideal-k-ones+gain-01+missing-zero", "ideal-k-ones+gain-01+ln-rank",
         "ideal-k-ones+gain-01+no-gold-out", "ideal-min-kn-ones+gain-01", "ideal-min-rn-ones+gain-01",
-        "ideal-min-rn-ones+missing-zero", "ideal-max-grade+gain-01-run",
+        "ideal-min-rn-ones+missing-zero", "ideal-max-grade+gain-01-run", "gain-share+ideal-r-ones", "gain-share+ideal-k-ones",
+        "gain-share+ideal-none",
         "ideal-none+gain-exp", "ideal-none+gain-01", "ideal-none+log2-rank", "ideal-none+ln", "ideal-none+log10",
         "ideal-none+discount-rank", "ideal-uncut+gain-exp", "ideal-uncut+log2-rank",
         "gain-exp+log2-rank", "gain-exp+no-gold-out", "gain-exp+missing-zero", "gain-01+log2-rank",
@@ -524,7 +538,13 @@ WEIGHTLESS = {"nDCG", "DCG", "ERR", "Bpref"}
 
 def causes_of(name: str) -> Iterator[frozenset[str]]:
     """Yield what was done wrong with a measure, alone and together."""
-    alone = [*METRICS[name][1], *(cause for measure, cause in OTHERS if measure == name), *RANKINGS, *CUTOFFS, *AVERAGES]
+    alone = [
+        *METRICS[name][1],
+        *(cause for measure, cause in OTHERS if measure == name),
+        *RANKINGS,
+        *CUTOFFS,
+        *AVERAGES,
+    ]
     only = {"f1-of-means": "F1", "rr-mean-rank": "RR", "rr-k-queries": "RR", "ap-pooled": "AP"}
     for cause in alone:
         if only.get(cause, name) == name and not (
@@ -581,4 +601,4 @@ def every_case(held_out: bool = False) -> Iterator[list[Case]]:
     """Yield the cases of each data set."""
     seeds, measures = (HELD_OUT, HELD_OUT_AT) if held_out else (DEVELOPMENT, CUT_OFF_AT)
     for name, (seed, queries) in seeds.items():
-        yield distinct(itertools.chain(cases(made(name, seed, queries), measures)))
+        yield distinct(cases(made(name, seed, queries), measures))
