@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from wrong_metrics import DEVELOPMENT, Case, Data, every_case, made, score
+from wrong_metrics import DEVELOPMENT, Case, Data, cases, distinct, every_case, made, score
 
 import treceval_py as te
 from treceval_py.explaining.explanation import Explained, Match
-
 
 CASES = Path(__file__).with_name("public-cases")
 
@@ -53,11 +52,12 @@ class Answer(NamedTuple):
         return any(frozenset(match.variant.ids) in alike for match in first_group(self.explained))
 
 
-def answers(cases: Sequence[Case]) -> list[Answer]:
+def answers(some: Sequence[Case], digits: int = 4) -> list[Answer]:
     """Ask for the cause of each number; all are of one data set."""
-    data = cases[0].data
-    explained = te.explain(data.qrels, data.run, claims=[case.text for case in cases]).measures
-    return [Answer(case, verdict(case, one), one) for case, one in zip(cases, explained, strict=True)]
+    data = some[0].data
+    claims = [f"{case.measure}={case.value:.{digits}f}" for case in some]
+    explained = te.explain(data.qrels, data.run, claims=claims).measures
+    return [Answer(case, verdict(case, one), one) for case, one in zip(some, explained, strict=True)]
 
 
 def line_of(what: str, of: Sequence[Answer]) -> str:
@@ -81,9 +81,9 @@ HEAD = f"{'':18} cases   first wrong chance  none   named certain  group"
 def test_what_people_get_wrong_is_named_first(held_out: bool) -> None:
     every = []
     print(f"\n{HEAD}")
-    for cases in every_case(held_out):
-        every += answers(cases)
-        print(line_of(cases[0].data.name, every[-len(cases) :]))
+    for some in every_case(held_out):
+        every += answers(some)
+        print(line_of(some[0].data.name, every[-len(some) :]))
     for size, what in enumerate(("one", "two", "three"), 1):
         print(line_of(what, [answer for answer in every if min(map(len, answer.case.alike)) == size]))
     print(line_of("all", every))
@@ -97,6 +97,13 @@ def test_a_sample_of_what_people_get_wrong_is_named_first() -> None:
     count = Counter(answer.verdict for answer in answers(sample))
     assert count["first"] >= 0.95 * len(sample)
     assert count["wrong"] == 0
+
+
+@pytest.mark.slow
+def test_few_digits_of_few_queries_are_said_to_match_by_chance() -> None:
+    few = answers(distinct(cases(made("graded, ties", 7, 5))), digits=2)
+    print(f"\n{HEAD}\n{line_of('two digits', few)}")
+    assert not [answer for answer in few if answer.verdict == "wrong"]
 
 
 def test_the_ideal_of_the_retrieved_top_is_named_first() -> None:

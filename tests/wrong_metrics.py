@@ -566,11 +566,6 @@ class Case(NamedTuple):
     alike: tuple[frozenset[str], ...]
     value: float
 
-    @property
-    def text(self) -> str:
-        """The claim, with the four decimals that papers have."""
-        return f"{self.measure}={self.value:.4f}"
-
 
 def cases(data: Data, measures: Mapping[str, Sequence[str]] = CUT_OFF_AT) -> Iterator[Case]:
     """Yield each wrong number of these measures on some data; one that is right to four decimals is no case."""
