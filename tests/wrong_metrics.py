@@ -173,7 +173,8 @@ def average_precision(q: Query, k: int | None, divisor: str = "R") -> float:
     precisions = [sum(hit[:rank]) / rank for rank in range(1, len(hit) + 1)]
     at_hits = [precision for precision, is_hit in zip(precisions, hit, strict=True) if is_hit]
     if divisor == "mean of P":
-        return sum(precisions) / len(precisions) if precisions else 0.0
+        ranks = range(1, (k or len(hit)) + 1)
+        return sum(sum(hit[:rank]) / rank for rank in ranks) / len(ranks) if ranks else 0.0
     if divisor == "last hit":
         return at_hits[-1] if at_hits else 0.0
     if divisor == "last rank skipped":
