@@ -61,19 +61,20 @@ def answers(some: Sequence[Case], digits: int = 4) -> list[Answer]:
 
 
 def line_of(what: str, of: Sequence[Answer]) -> str:
-    """Return a line of the table: how many are where, named by their ids, certain, and how many ways are named first."""
+    """Return a line of the table: how many are where, at the top, by their ids, certain; ways in the first group."""
     count = Counter(answer.verdict for answer in of)
     first = [answer for answer in of if answer.verdict == "first"]
+    top = sum(abs(answer.explained.matches[0].outcome.mean - answer.case.value) <= 1e-9 for answer in first)
     certain = sum(not answer.explained.by_chance for answer in first)
     named = sum(answer.named for answer in first)
     size = statistics.fmean(len(first_group(answer.explained)) for answer in first) if first else 0.0
     return (
         f"{what:18} {len(of):5} {count['first'] / len(of):7.1%} {count['wrong']:5} {count['chance']:6} {count['none']:5} "
-        f"{named / len(of):7.1%} {certain / len(of):7.1%} {size:6.2f}"
+        f"{top / len(of):7.1%} {named / len(of):7.1%} {certain / len(of):7.1%} {size:6.2f}"
     )
 
 
-HEAD = f"{'':18} cases   first wrong chance  none   named certain  group"
+HEAD = f"{'':18} cases   first wrong chance  none     top   named certain  group"
 
 
 @pytest.mark.slow
