@@ -601,8 +601,7 @@ def distinct(some: Iterable[Case]) -> list[Case]:
     return list(kept.values())
 
 
-def every_case(held_out: bool = False) -> Iterator[list[Case]]:
-    """Yield the cases of each data set."""
+def cases_of(name: str, held_out: bool = False) -> list[Case]:
+    """Return the cases of the data of a shape."""
     seeds, measures = (HELD_OUT, HELD_OUT_AT) if held_out else (DEVELOPMENT, CUT_OFF_AT)
-    for name, (seed, queries) in seeds.items():
-        yield distinct(cases(made(name, seed, queries), measures))
+    return distinct(cases(made(name, *seeds[name]), measures))
