@@ -158,8 +158,8 @@ def _near(measure: Measure) -> Iterator[Measure]:
         given = {*family.defaults, *taken, "max_rel", "level"}
         if not family.from_relevance or family.kind != "real" or family.needs or family.average.over is not None:
             continue
-        alike = any(a in b or b in a for a in ours for b in names(family) if min(len(a), len(b)) > 1)
-        alike |= any(len(a) == 1 and a in map(str.lower, family.name.split("_")) for a in ours)
+        alike = any(a in b or b in a for a in ours for b in names(family) if min(len(a), len(b)) > 2)
+        alike |= any(len(a) < 3 and a in family.name.lower().split("_") for a in ours)
         same = (family.function, family.average) == (measure.family.function, measure.family.average)
         if alike and not same and all(each.name in given for each in family.parameters):
             yield Measure(family, tuple(taken.items()))
