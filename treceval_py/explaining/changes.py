@@ -124,13 +124,13 @@ def _changes(task: Task, start: Mapping[str, Any], situation: Situation) -> Iter
             settings = {key: _read(key, value, given) for key, value in change["set"].items()}
             if any(start.get(key) != value for key, value in settings.items()):
                 convention = CONVENTIONS.get(next(iter(settings)))
-                words = change.get("words", convention and f"{convention.question} {convention.says(*settings.values())}")
+                usual = convention and f"{convention.question} {convention.says(*settings.values())}"
                 prior = change["n"] / REPORTS / (10 if x in odd else 1)
                 ids = tuple(name.replace("-x", f"-{x}").split())
-                yield Change(ids, words.format(**given), prior, change["mistake"], settings)
+                yield Change(ids, change.get("words", usual).format(**given), prior, change["mistake"], settings)
     for other in _near(measure):
-        other = other.with_defaults({"max_rel": situation.max_rel, "level": start["level"]})
-        yield Change((other.family.name,), f"it is {other.notation}", OF_MEASURE, False, parts_of(other))
+        whole = other.with_defaults({"max_rel": situation.max_rel, "level": start["level"]})
+        yield Change((other.family.name,), f"it is {other.notation}", OF_MEASURE, False, parts_of(whole))
 
 
 def _read(key: str, value: Any, given: Mapping[str, Any]) -> Any:

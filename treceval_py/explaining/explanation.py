@@ -39,7 +39,7 @@ MOST_MATCHES = 12
 MOST_DIGITS = 20
 
 MOST_WAYS, MOST_DOCUMENTS = 3000, 300_000
-"""Most ways tried; and most documents of a run for which several changes at once are tried, which would take minutes."""
+"""Most ways tried; and most documents of a run for which several changes at once are tried."""
 
 AS_LIKELY = 0.03
 """How often a way is seen, against the most plausible one, to be named with it."""
@@ -493,7 +493,7 @@ def _as_likely(match: Match, first: Match) -> bool:
     """Return whether a match is about as plausible as the first one, or gives the same value."""
     rarer = match.variant.prior / first.variant.prior
     same = math.isclose(match.outcome.mean, first.outcome.mean, rel_tol=1e-12)
-    return match.how == first.how and (rarer >= AS_LIKELY or same and rarer >= AS_LIKELY**2)
+    return match.how == first.how and (rarer >= AS_LIKELY or (same and rarer >= AS_LIKELY**2))
 
 
 def nearest_of(value: float, rows: Sequence[Row]) -> list[Match]:

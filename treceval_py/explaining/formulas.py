@@ -62,7 +62,9 @@ def parts_of(measure: Measure) -> dict[str, Any]:
         return {**parts, "formula": "measure"}
     parts |= known
     if values.get("norm") or "divisor" in values:
-        parts["by"] = "k&n" if values.get("divisor") == "retrieved" else _NORMS.get(str(values.get("norm")), parts["by"])
+        parts["by"] = (
+            "k&n" if values.get("divisor") == "retrieved" else _NORMS.get(str(values.get("norm")), parts["by"])
+        )
     if parts["formula"] == "gain":
         discount = {"jk": "log2-rank", "position": "rank"}.get(values["discount"], values["discount"])
         parts |= {"gain": values["gain"], "discount": discount, "tied": values.get("ties", "")}
