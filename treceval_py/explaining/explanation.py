@@ -493,7 +493,8 @@ def _as_likely(match: Match, first: Match) -> bool:
     """Return whether a match is about as plausible as the first one, or gives the same value."""
     rarer = match.variant.prior / first.variant.prior
     same = math.isclose(match.outcome.mean, first.outcome.mean, rel_tol=1e-12)
-    return match.how == first.how and (rarer >= AS_LIKELY or (same and rarer >= AS_LIKELY**2))
+    as_simple = len(match.variant.ids) <= max(len(first.variant.ids), 1)
+    return match.how == first.how and (rarer >= AS_LIKELY or (same and as_simple and rarer >= AS_LIKELY**2))
 
 
 def nearest_of(value: float, rows: Sequence[Row]) -> list[Match]:

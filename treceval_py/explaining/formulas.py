@@ -304,8 +304,8 @@ def _stopped(parts: Parts, run: JudgedRun, hits: Hits) -> FloatArray:
     arriving = np.cumprod(np.hstack([np.ones((run.num_queries, 1)), 1 - stops[:, :-1]]), axis=1)
     terms = arriving * stops / np.arange(1, most + 1)
     if parts.get("terms") == "last":
-        last: FloatArray = terms[np.arange(run.num_queries), most - 1 - np.argmax(stops[:, ::-1] > 0, axis=1)]
-        return last
+        final: FloatArray = terms[np.arange(run.num_queries), most - 1 - np.argmax(stops[:, ::-1] > 0, axis=1)]
+        return final
     total: FloatArray = terms.sum(axis=1)
     return total
 

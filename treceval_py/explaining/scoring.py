@@ -145,7 +145,7 @@ class Scorer:
             "mean": some.mean,
             "median": lambda: np.median(some),
             "geometric": lambda: np.exp(np.log(np.maximum(some, 1e-5)).mean()),
-            "harmonic": lambda: ratio(np.sum(some > 0), (1 / some[some > 0]).sum()),
+            "harmonic": lambda: (some > 0).sum() / max((1 / some[some > 0]).sum(), 1e-300),
             "over run": lambda: some.sum() / max(len(self.run), 1),
             "micro": lambda: ratio(above[counted].sum(), below[counted].sum()),
             "one list": lambda: self._of_one_list(settings, judged, counted),
@@ -173,7 +173,7 @@ class Scorer:
             some = set(qids)
             return np.array([qid in some for qid in judged.qids], dtype=bool)
 
-        counted = judged.once("judged", lambda: within(self.qrels.qids)) | (settings["extra"] == "in")
+        counted: BoolArray = judged.once("judged", lambda: within(self.qrels.qids)) | (settings["extra"] == "in")
         if settings["missing"] == "out":
             counted = counted & judged.once("answered", lambda: within(self.run.qids))
         if settings["unrelevant"] == "out":
