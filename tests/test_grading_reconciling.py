@@ -139,13 +139,13 @@ MISTAKES: dict[str, tuple[Any, ...]] = {
     # The precisions 1/2 and 2/3, over 2 instead of 3; scikit-learn takes b and c in one step.
     "divided by the relevant documents found": (f"AP = {(1 / 2 + 2 / 3) / 2:.4f}", OF_TIED, TIED),
     # Relevant at ranks 3, 17 and 60: of the first 20 two, found with precisions 1/3 and 2/17.
-    "in each ranking the first 20 documents count": (
+    "cutoff 20": (
         f"AP = {(1 / 3 + 2 / 17) / 3:.4f}",
         {"1": {"d3": 1, "d17": 1, "d60": 1}},
         EIGHTY,
     ),
     # Judged 2 are the documents at ranks 3 and 60: of the first 10 that is one, with the precision 1/3.
-    "in each ranking the first 10 documents count; relevant from judgment 2 instead of 1": (
+    "relevant from judgment 2 instead of 1; cutoff 3": (
         f"AP = {(1 / 3) / 2:.4f}",
         {"1": {"d3": 2, "d17": 1, "d60": 2}},
         EIGHTY,
