@@ -473,7 +473,6 @@ def score(data: Data, measure: str, ids: Iterable[str] = ()) -> float | None:
 
 # --- what occurs, alone and together ---
 
-RANK_BASED = ("nDCG", "DCG", "AP", "RR", "P", "R", "F1", "Success", "ERR")
 CUT_OFF_AT: dict[str, tuple[str, ...]] = {
     "nDCG": ("nDCG@10", "nDCG@5", "nDCG"),
     "DCG": ("DCG@10",),
@@ -535,9 +534,8 @@ TOGETHER: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Causes that were seen in one program."""
 
-MICRO = {"P", "R", "F1", "Success"}
-WEIGHTLESS = {"nDCG", "DCG", "ERR", "Bpref"}
-"""Measures without a level that would matter."""
+WITH_MICRO = {"P", "R", "F1", "Success"}
+WITHOUT_LEVEL = {"nDCG", "DCG", "ERR", "Bpref"}
 
 
 def causes_of(name: str) -> Iterator[frozenset[str]]:
@@ -552,8 +550,8 @@ def causes_of(name: str) -> Iterator[frozenset[str]]:
     only = {"f1-of-means": "F1", "rr-mean-rank": "RR", "rr-k-queries": "RR", "ap-pooled": "AP"}
     for cause in alone:
         if only.get(cause, name) == name and not (
-            (cause == "micro" and name not in MICRO)
-            or (cause.startswith("level") and name in WEIGHTLESS)
+            (cause == "micro" and name not in WITH_MICRO)
+            or (cause.startswith("level") and name in WITHOUT_LEVEL)
             or (cause == "nothing-returned-one")
         ):
             yield frozenset([cause])
