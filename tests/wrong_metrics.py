@@ -169,6 +169,13 @@ def sklearn_of_all(q: Query, k: int | None) -> float:
     return float(ndcg_score([labels], [scores], k=k)) if len(docids) > 1 else float(sum(labels) > 0)
 
 
+def sklearn_of_returned(q: Query, k: int | None) -> float:
+    """Ask scikit-learn about the first k that were returned, which is all that it knows."""
+    labels = [max(q.labels.get(docid, 0), 0) for docid in q.ranked[:k]]
+    scores = [q.scores[docid] for docid in q.ranked[:k]]
+    return float(ndcg_score([labels], [scores])) if len(labels) > 1 else float(sum(labels) > 0)
+
+
 def average_precision(q: Query, k: int | None, divisor: str = "R") -> float:
     hit = q.hit(k)
     precisions = [sum(hit[:rank]) / rank for rank in range(1, len(hit) + 1)]
@@ -364,6 +371,7 @@ METRICS: dict[str, tuple[Metric, Parts]] = {
 }
 OTHERS: dict[tuple[str, str], tuple[Metric, Mapping[str, Any]]] = {
     ("nDCG", "unreturned-at-zero"): (sklearn_of_all, {}),
+    ("nDCG", "sklearn"): (sklearn_of_returned, {}),
     ("AP", "ap-is-p"): (precision_parts, {}),
     ("AP", "ap-is-rr"): (reciprocal_rank, {}),
     ("RR", "rr-is-ap-over-hits"): (average_precision, {"divisor": "hits"}),
