@@ -139,7 +139,9 @@ MISTAKES: list[tuple[Any, str, dict[str, Any], str, float | None]] = [
 def test_a_mistake_is_named(pair: Any, claim: str, options: dict[str, Any], name: str, cost: float | None) -> None:
     matches = claimed(*(pair or (LABELS, LISTS)), claim, **options).matches
     assert name in [match.variant.name for match in matches]
-    assert cost is None or (name, cost) in [(match.variant.name, match.variant.cost) for match in matches if match.likely]
+    assert cost is None or (name, cost) in [
+        (match.variant.name, match.variant.cost) for match in matches if match.likely
+    ]
 
 
 @pytest.mark.parametrize(

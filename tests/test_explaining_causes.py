@@ -20,8 +20,8 @@ from shared import ROBUST, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py.explaining.explanation import Explained, Match
 from treceval_py.explaining.changes import ways as ways_of
+from treceval_py.explaining.explanation import Explained, Match
 from treceval_py.explaining.variants import Situation, Variant, task_of
 
 HOME = Path(__file__).parent.parent
@@ -322,7 +322,9 @@ def test_the_ways_that_are_tried_are_known(measure: str, snapshot: SnapshotAsser
     found = ways(measure)
     assert len({frozenset(each.ids) for each in found}) == len(found)
     assert [each.prior for each in found] == sorted((each.prior for each in found), reverse=True)
-    single = [f"{each.prior:.4f} {'+'.join(each.ids)}{'!' * each.mistake}: {each.name}" for each in found if each.cost < 4]
+    single = [
+        f"{each.prior:.4f} {'+'.join(each.ids)}{'!' * each.mistake}: {each.name}" for each in found if each.cost < 4
+    ]
     assert {"one": single, "several": len(found) - len(single)} == snapshot
 
 

@@ -124,13 +124,13 @@ def _changes(task: Task, start: Mapping[str, Any], situation: Situation) -> Iter
             settings = {key: _read(key, value, given) for key, value in change["set"].items()}
             if any(start.get(key) != value for key, value in settings.items()):
                 convention = CONVENTIONS.get(next(iter(settings)))
-                words = change.get("words", convention and f"{convention.question} {convention.says(*settings.values())}")
+                usual = convention and f"{convention.question} {convention.says(*settings.values())}"
                 prior = change["n"] / REPORTS / (10 if x in odd else 1)
                 ids = tuple(name.replace("-x", f"-{x}").split())
-                yield Change(ids, words.format(**given), prior, change["mistake"], settings)
+                yield Change(ids, change.get("words", usual).format(**given), prior, change["mistake"], settings)
     for other in _near(measure):
-        other = other.with_defaults({"max_rel": situation.max_rel, "level": start["level"]})
-        yield Change((other.family.name,), f"it is {other.notation}", OF_MEASURE, False, parts_of(other))
+        whole = other.with_defaults({"max_rel": situation.max_rel, "level": start["level"]})
+        yield Change((other.family.name,), f"it is {other.notation}", OF_MEASURE, False, parts_of(whole))
 
 
 def _read(key: str, value: Any, given: Mapping[str, Any]) -> Any:
@@ -158,8 +158,8 @@ def _near(measure: Measure) -> Iterator[Measure]:
         given = {*family.defaults, *taken, "max_rel", "level"}
         if not family.from_relevance or family.kind != "real" or family.needs or family.average.over is not None:
             continue
-        alike = any(a in b or b in a for a in ours for b in names(family) if min(len(a), len(b)) > 1)
-        alike |= any(len(a) == 1 and a in map(str.lower, family.name.split("_")) for a in ours)
+        alike = any(a in b or b in a for a in ours for b in names(family) if min(len(a), len(b)) > 2)
+        alike |= any(len(a) < 3 and a in family.name.lower().split("_") for a in ours)
         same = (family.function, family.average) == (measure.family.function, measure.family.average)
         if alike and not same and all(each.name in given for each in family.parameters):
             yield Measure(family, tuple(taken.items()))

@@ -39,12 +39,12 @@ MOST_MATCHES = 12
 MOST_DIGITS = 20
 
 MOST_WAYS, MOST_DOCUMENTS = 3000, 300_000
-"""Most ways tried; and most documents of a run for which several changes at once are tried, which would take minutes."""
+"""Most ways tried; and most documents of a run for which several changes at once are tried."""
 
 AS_LIKELY = 0.03
 """How often a way is seen, against the most plausible one, to be named with it."""
 
-CHANCE, NEAR = 0.02, 0.05
+CHANCE, NEAR = 0.02, 0.03
 """A match may be by chance if ways as plausible give this share of the numbers as near to the claim as that."""
 
 
@@ -455,9 +455,9 @@ def _chance(claim: Claim, rows: Sequence[Row], first: Match) -> float:
     unit = 10.0**-claim.digits / (100 if first.how == "as a percentage" else 1)
     mean, prior = first.outcome.mean, first.variant.prior
     means = [row.outcome.mean for row in rows if row.outcome is not None and row.variant.prior >= prior]
-    width = max(min(NEAR, abs(mean) / 4), unit)
+    width = max(min(NEAR, abs(mean) / 6), unit)
     near = {round(each / unit) for each in means if abs(each - mean) <= width}
-    return (len(near) - 1) / (2 * width / unit)
+    return len(near) / (2 * width / unit)
 
 
 def rows_of(scorer: Scorer, variants: Sequence[Variant]) -> list[Row]:
@@ -493,7 +493,8 @@ def _as_likely(match: Match, first: Match) -> bool:
     """Return whether a match is about as plausible as the first one, or gives the same value."""
     rarer = match.variant.prior / first.variant.prior
     same = math.isclose(match.outcome.mean, first.outcome.mean, rel_tol=1e-12)
-    return match.how == first.how and (rarer >= AS_LIKELY or same and rarer >= AS_LIKELY**2)
+    as_simple = len(match.variant.ids) <= max(len(first.variant.ids), 1)
+    return match.how == first.how and (rarer >= AS_LIKELY or (same and as_simple and rarer >= AS_LIKELY**2))
 
 
 def nearest_of(value: float, rows: Sequence[Row]) -> list[Match]:

@@ -62,7 +62,9 @@ def parts_of(measure: Measure) -> dict[str, Any]:
         return {**parts, "formula": "measure"}
     parts |= known
     if values.get("norm") or "divisor" in values:
-        parts["by"] = "k&n" if values.get("divisor") == "retrieved" else _NORMS.get(str(values.get("norm")), parts["by"])
+        parts["by"] = (
+            "k&n" if values.get("divisor") == "retrieved" else _NORMS.get(str(values.get("norm")), parts["by"])
+        )
     if parts["formula"] == "gain":
         discount = {"jk": "log2-rank", "position": "rank"}.get(values["discount"], values["discount"])
         parts |= {"gain": values["gain"], "discount": discount, "tied": values.get("ties", "")}
@@ -302,8 +304,8 @@ def _stopped(parts: Parts, run: JudgedRun, hits: Hits) -> FloatArray:
     arriving = np.cumprod(np.hstack([np.ones((run.num_queries, 1)), 1 - stops[:, :-1]]), axis=1)
     terms = arriving * stops / np.arange(1, most + 1)
     if parts.get("terms") == "last":
-        last: FloatArray = terms[np.arange(run.num_queries), most - 1 - np.argmax(stops[:, ::-1] > 0, axis=1)]
-        return last
+        final: FloatArray = terms[np.arange(run.num_queries), most - 1 - np.argmax(stops[:, ::-1] > 0, axis=1)]
+        return final
     total: FloatArray = terms.sum(axis=1)
     return total
 

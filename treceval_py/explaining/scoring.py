@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,29 +139,19 @@ class Scorer:
         values, above, below = self._ratios[key]
         values = settled(settings, judged, values)
         counted, kind = self._counted(settings, judged, values), settings["average"]
-        some, count = values[counted], int(counted.sum())
-        if not count:
-            mean = math.nan
-        elif kind == "median":
-            mean = float(np.median(some))
-        elif kind == "over run":
-            mean = float(some.sum()) / max(len(self.run), 1)
-        elif kind == "micro":
-            mean = float(ratio(above[counted].sum(), below[counted].sum()))
-        elif kind == "harmonic":
-            mean = 1 / float(np.mean(1 / some[some > 0])) if some.any() else 0.0
-        elif kind == "means":  # of precision and of recall
-            both = [{**settings, "formula": "count", "top": "hits", "by": settings[by]} for by in ("by", "rby")]
-            p, r = (float(values_of(each, judged)[counted].mean()) for each in both)
-            mean = 2 * p * r / (p + r) if p + r else 0.0
-        elif kind == "one list":
-            mean = self._of_one_list(settings, judged, counted)
-        elif kind == "geometric":
-            mean = float(np.exp(np.log(np.maximum(some, 1e-5)).mean()))
-        elif kind == "mean":
-            mean = float(some.mean())
-        else:
-            mean = settings["measure"].family.average(some, count)
+        some = values[counted]
+        averages: dict[str, Callable[[], Any]] = {
+            "usual": lambda: settings["measure"].family.average(some, len(some)),
+            "mean": some.mean,
+            "median": lambda: np.median(some),
+            "geometric": lambda: np.exp(np.log(np.maximum(some, 1e-5)).mean()),
+            "harmonic": lambda: (some > 0).sum() / max((1 / some[some > 0]).sum(), 1e-300),
+            "over run": lambda: some.sum() / max(len(self.run), 1),
+            "micro": lambda: ratio(above[counted].sum(), below[counted].sum()),
+            "one list": lambda: self._of_one_list(settings, judged, counted),
+            "means": lambda: _harmonic(*(_share(settings, by, judged)[counted].mean() for by in ("by", "rby"))),
+        }
+        mean = float(averages[kind]()) if counted.any() else math.nan
         return Outcome(mean, judged.qids, np.where(counted, values, np.nan), counted)
 
     def _of_one_list(self, settings: Mapping[str, Any], judged: JudgedRun, counted: BoolArray) -> float:
@@ -183,7 +173,7 @@ class Scorer:
             some = set(qids)
             return np.array([qid in some for qid in judged.qids], dtype=bool)
 
-        counted = judged.once("judged", lambda: within(self.qrels.qids)) | (settings["extra"] == "in")
+        counted: BoolArray = judged.once("judged", lambda: within(self.qrels.qids)) | (settings["extra"] == "in")
         if settings["missing"] == "out":
             counted = counted & judged.once("answered", lambda: within(self.run.qids))
         if settings["unrelevant"] == "out":
@@ -239,6 +229,15 @@ class Scorer:
             judged = assemble(qrels, [located], complete=complete, tag=run.run.tag, known=ranking.known)
         self._judged[kind, ranking, complete, extra] = judged
         return judged
+
+
+def _share(settings: Mapping[str, Any], by: str, judged: JudgedRun) -> FloatArray:
+    """Return the precision or the recall that an F1 is made of. (Q,)."""
+    return values_of({**settings, "formula": "count", "top": "hits", "by": settings[by]}, judged)
+
+
+def _harmonic(one: float, other: float) -> float:
+    return 2 * one * other / (one + other) if one + other else 0.0
 
 
 def _by_label(run: Reduced) -> Reduced:

@@ -41,10 +41,10 @@ def _by_chance(each: Explained) -> str:
 
 
 def _way_of(match: Match) -> str:
-    how = "" if match.how == "exactly" else f" ({match.how})"
+    how = "" if match.how in ("exactly", "nearly") else f" ({match.how})"
     count, cost = len(match.variant.ids), match.variant.cost
-    kind = {CHANGE: "one change: ", MISTAKE: "a mistake: "}.get(cost, "two changes: " if count == 2 else "three changes: ")
-    return f"{kind if cost >= CHANGE else ''}{match.variant.name}{how}"
+    several = ("", "", "two changes: ", "three changes: ")[count]
+    return f"{ {CHANGE: 'one change: ', MISTAKE: 'a mistake: '}.get(cost, several) }{match.variant.name}{how}"
 
 
 class Given(NamedTuple):
@@ -140,7 +140,11 @@ def _claim(each: Explained) -> Iterator[Table]:
             columns = (
                 Column("value", [match.outcome.mean for match in matches], digits=6),
                 Column("queries", [match.outcome.queries for match in matches]),
-                Column("way", [_way_of(match._replace(how="exactly") if each.nearest else match) for match in matches], text=True),
+                Column(
+                    "way",
+                    [_way_of(match) for match in matches],
+                    text=True,
+                ),
             )
             yield Table(columns, "ways", title=head, notes=notes * (head == heading))
 
