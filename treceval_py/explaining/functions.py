@@ -191,7 +191,8 @@ FORMS = (
     Form("retrieved", "{id: score}", VIEWS, lambda case: {each: each.facts["score"] for each in case.scored}),
     Form("relevant", "set of relevant", (BINARY,), lambda case: set(case.gold)),
     Form("relevant", "list of relevant", (BINARY,), lambda case: case.gold),
-    Form("relevant", "{id: grade}", (GRADED, BINARY), lambda case: dict(case.grades)),
+    Form("relevant", "{id: grade}", (GRADED, BINARY), lambda case: {each: case.grades[each] for each in case.gold}),
+    Form("relevant", "{id: grade}, 0 included", (GRADED, BINARY), lambda case: dict(case.grades)),
     Form("relevant", "the relevant id", (SINGLE,), lambda case: next(iter(case.gold), None)),
     Form("labels", "labels", (GRADED, BINARY), lambda case: case.labels),
     Form("labels", "array of labels", (GRADED, BINARY), lambda case: np.array(case.labels)),
@@ -295,10 +296,15 @@ def calls_of(function: Callable[..., Any], *, cutoff: bool, named: bool) -> Iter
     """Yield the ways to call a function, the usual ones first: those that names of parameters allow, or the others."""
     parameters = [each for each in inspect.signature(function).parameters.values() if each.kind not in (2, 4)]
     required = [each for each in parameters if each.default is each.empty]
+    # The cutoff is given, unless the measure has none and the function can do without.
+    known = {"grades", "all", "total"} | ({"k"} if cutoff else set())
+    optional = [each for each in parameters if each not in required and known.intersection(_roles(each.name))]
+    takes_k = any("k" in _roles(each.name) for each in required + optional)
     for usual, k in product(CALLS, (("k",), ())):
+        if takes_k and not k:
+            continue
         roles = (*usual, *k)
-        known = {"k", "grades", "all", "total"}.intersection(roles)
-        taken = required + [each for each in parameters if each not in required and known.intersection(_roles(each.name))]
+        taken = required + [each for each in optional if {*roles}.intersection(_roles(each.name))]
         for order in permutations(roles) if len(taken) == len(roles) else ():
             pairs = list(zip(taken, order, strict=True))
             if named != all(role in (_roles(each.name) or roles) for each, role in pairs):
@@ -560,14 +566,19 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
                 trials.setdefault((call.view, call.cut, trial.values.tobytes()), trial)
     if not trials:
         return ExplainedFunction(name, read, "", [], count, (), None)
-    some = sorted(trials.values(), key=lambda trial: sum(map(bool, trial.problems)))
-    for most in range(1, MOST_CHANGES + 1):
-        tried = [
-            (fit, values)
-            for key, cases in made.items()
-            if (mine := [trial for trial in some if (trial.call.view, trial.call.cut) == key])
-            for fit, values in _fits(read, cases, mine, most)
-        ]
+    # A function of ids does not look at the grades of a dictionary.
+    of_ids = {key[1:] for key, trial in trials.items() if any(form.views == (BINARY,) for _, form in trial.call.forms)}
+    plain = any((GRADED, *key) in trials for key in of_ids)
+    some = sorted(
+        (trial for trial in trials.values() if not (plain and trial.call.view == GRADED)),
+        key=lambda trial: sum(map(bool, trial.problems)),
+    )
+    tried: list[tuple[Fit, FloatArray]] = []
+    # Grades show more than labels 0 and 1, and these show more than a single relevant document.
+    for view, most in product(VIEWS, range(1, MOST_CHANGES + 1)):
+        for cut in (False, True):
+            mine = [trial for trial in some if (trial.call.view, trial.call.cut) == (view, cut)]
+            tried += _fits(read, made[view, cut], mine, most) if mine else ()
         fits = [pair for pair in tried if pair[0].how is not None]
         if fits:
             break
