@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -15,19 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
+from treceval_py.explaining.changes import ways
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of, reductions
-from treceval_py.explaining.variants import (
-    CHANGE,
-    OPTION,
-    PAIR,
-    Variant,
-    has_number,
-    pairs_of,
-    profile_variants,
-    task_of,
-    variants_of,
-)
-from treceval_py.explaining.walking import Step, walk
+from treceval_py.explaining.variants import CHANGE, OPTION, PAIR, Variant, has_number, profile_variants, task_of
+from treceval_py.explaining.walking import Step, walk, walk_of
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.notation import several
 from treceval_py.rendering import show_of, text_of
@@ -45,8 +36,15 @@ MOST_MATCHES = 12
 """Most matches named that are not a program's own way of scoring."""
 
 MOST_DIGITS = 20
-MOST_ROWS_FOR_PAIRS = 300_000
-"""Most documents for which two changes at once are tried; more would take minutes."""
+
+MOST_WAYS, MOST_DOCUMENTS = 3000, 300_000
+"""Most ways tried; and most documents of a run for which several changes at once are tried, which would take minutes."""
+
+AS_LIKELY = 0.03
+"""How often a way is seen, against the most plausible one, to be named with it."""
+
+CHANCE, NEAR = 0.05, 0.05
+"""A match may be by chance if ways as plausible give this share of the numbers as near to the claim as that."""
 
 
 class Claim(NamedTuple):
@@ -110,11 +108,14 @@ class Match(NamedTuple):
         Its value, and the queries that count.
     how : str
         How exactly it gives the claimed value.
+    likely : bool
+        Whether it is about as plausible as the first match, or gives the same value.
     """
 
     variant: Variant
     outcome: Outcome
     how: str
+    likely: bool = False
 
 
 class Walk(NamedTuple):
@@ -143,6 +144,8 @@ class Explained(NamedTuple):
         The nearest variants if none gives the claimed value.
     walks : list of Walk
         The requested walks, and the walk to the first match.
+    chance : float
+        Share of the numbers near the claim that ways as plausible as the first match give.
     """
 
     measure: Measure
@@ -152,6 +155,12 @@ class Explained(NamedTuple):
     tried: int
     nearest: list[Match]
     walks: list[Walk]
+    chance: float = 0.0
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether the first match may be a coincidence."""
+        return bool(self.matches) and self.chance > CHANCE
 
     def __repr__(self) -> str:
         claim = "" if self.claim is None else f", claimed to be {brief(self.claim.text)}"
@@ -331,7 +340,7 @@ def explain(
     judgments = qrels_of(evaluator)
     # Few measures look at documents far from judged ones; ids are only taken for scores to explain a claim.
     whole = any(measure.family.needs not in ("", "tied") for measure, _ in wanted)
-    take = partial(reductions, judgments, whole=whole, numbers=any(claim for _, claim in wanted))
+    take = partial(reductions, judgments, whole=whole, keys=any(claim for _, claim in wanted))
     scorer = Scorer(judgments, parts_of_run(evaluator.judgments, run, take, reading, evaluator.plan.duplicates))
     name = f"{evaluator.profile.name} -c" if scoring.complete else evaluator.profile.name
     both = len(set(scorer.qrels.qids) & set(scorer.run.qids))
@@ -368,12 +377,16 @@ def _explained(
     tried, matches = ways_tried(scorer, claim, scoring, rows, _matches)
     if matches and not others:
         first = matches[0].variant
-        if first.plain and first.task != start:
+        if first.settings is not None:
+            walks.append(Walk(first.name, walk_of(scorer, first)))
+        elif first.task != start:
             walks.append(Walk(first.name, walk(scorer, start, first.task)))
-    nearest = [] if matches else nearest_of(claim.value / 100 if claim.percent else claim.value, tried)
+    value = claim.value / 100 if claim.percent else claim.value
+    nearest = [] if matches else nearest_of(value, tried)
+    chance = _chance(claim, tried, matches[0]) if matches else 0.0
     number = itertools.count()
     matches = [match for match in matches if match.variant.profile or next(number) < MOST_MATCHES]
-    return Explained(measure, rows, claim, matches, len(tried), nearest, walks)
+    return Explained(measure, rows, claim, matches, len(tried), nearest, walks, chance)
 
 
 def ways_tried(
@@ -399,7 +412,7 @@ def ways_tried(
     matching : callable
         Returns the rows that give the claimed value.
     most : int
-        The largest cost of a way that is tried; `PAIR` is tried only if no other way gives the value.
+        The largest cost of a way that is tried.
 
     Returns
     -------
@@ -408,31 +421,36 @@ def ways_tried(
     list of Match
         Those that give the value.
     """
-    situation, profile, measure = scorer.situation, profile_of(scoring.profile), claim.measure
-    start, other = (
-        task_of(measure, profile, situation, replace(scoring, complete=complete))
-        for complete in (scoring.complete, not scoring.complete)
-    )
-    tried = rows
-    if most > OPTION:
-        unchanged = {
-            row.outcome.mean for row in rows_of(scorer, [Variant("", start), Variant("", other)]) if row.outcome
-        }
-        changes = variants_of(start, situation)
-        if len(unchanged) > 1:
-            words = "without -c" if scoring.complete else "-c"
-            changes += [each._replace(name=f"{each.name} ({words})") for each in variants_of(other, situation)]
-        # A walk without an effect would only repeat the one before it.
-        tried = [
-            *rows,
-            *(row for row in rows_of(scorer, changes) if row.outcome is None or row.outcome.mean not in unchanged),
-        ]
-    matches = matching(claim, tried)
-    # Of hundreds of pairs of changes some give any number that has no decimals.
-    if not matches and most == PAIR and claim.digits and scorer.documents <= MOST_ROWS_FOR_PAIRS:
-        tried = [*tried, *rows_of(scorer, pairs_of(start, situation))]
-        matches = matching(claim, tried)
-    return tried, matches
+    tried = list(rows)
+    if most > OPTION and claim.measure.family.average.over is None:
+        start = task_of(claim.measure, profile_of(scoring.profile), scorer.situation, scoring)
+        # Of hundreds of pairs of changes some give any number that has no decimals.
+        several = most == PAIR and claim.digits and scorer.documents <= MOST_DOCUMENTS
+        means: dict[frozenset[str], float | None] = {}
+        for way in ways(start, scorer.situation, 3 if several else 1)[:MOST_WAYS]:
+            (outcome,) = scorer.scored([way])
+            ids = frozenset(way.ids)
+            means[ids] = mean = None if outcome is None else float(f"{outcome.mean:.12g}")
+            # What a change adds to others without an effect need not be said.
+            if ids and all(means.get(ids.difference(each)) != mean for each in _one_by_one(way)):
+                tried.append(Row(way, outcome))
+    return tried, matching(claim, tried)
+
+
+def _one_by_one(way: Variant) -> Iterator[tuple[str, ...]]:
+    """Yield the names of each change of a way."""
+    while way.before is not None:
+        yield way.ids[len(way.before.ids) :]
+        way = way.before
+
+
+def _chance(claim: Claim, rows: Sequence[Row], first: Match) -> float:
+    """Return the share of numbers near a claim that are given by some way as plausible as its first match."""
+    unit = 10.0**-claim.digits / (100 if first.how == "as a percentage" else 1)
+    mean, prior = first.outcome.mean, first.variant.prior
+    means = [row.outcome.mean for row in rows if row.outcome is not None and row.variant.prior >= prior]
+    near = {round(each / unit) for each in means if abs(each - mean) <= NEAR}
+    return (len(near) - 1) / max(2 * NEAR / unit, 1)
 
 
 def rows_of(scorer: Scorer, variants: Sequence[Variant]) -> list[Row]:
@@ -447,25 +465,28 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
         for variant, outcome in rows
         if outcome is not None and (how := claim.met(outcome.mean)) is not None
         # To cut off is a change, and of hundreds of pairs of changes some come near any number.
-        if variant.cost < (CHANGE if how == CUT_OFF else PAIR) or how == "exactly"
+        if variant.cost < (CHANGE if how == CUT_OFF else PAIR) or how == "exactly" or claim.percent
     ]
     matches.sort(key=_likelihood)
     kept: dict[tuple[object, ...], Match] = {}
     for match in matches:
-        # What two words say of one thing is said once. A program is named each time, but with an option only where that
-        # makes a difference.
+        # A program is named each time, but with an option only where that makes a difference.
         variant, outcome = match.variant, match.outcome
-        same = (
-            (variant.profile, outcome.mean, outcome.queries) if variant.profile else variant._replace(name="", cost=0)
-        )
+        same = (variant.profile, outcome.mean, outcome.queries) if variant.profile else variant.name
         kept.setdefault((same, match.how), match)
-    return list(kept.values())
+    first = next(iter(kept.values()), None)
+    return [match._replace(likely=first is not None and _as_likely(match, first)) for match in kept.values()]
 
 
-def _likelihood(match: Match) -> tuple[bool, int, bool]:
-    variant = match.variant
-    # A program that scores lists agrees with many mistakes, and is hardly ever what somebody scored a run with.
-    return match.how != "exactly", variant.cost, variant.task.conventions.known != "all"
+def _likelihood(match: Match) -> tuple[bool, float]:
+    return match.how != "exactly", -match.variant.prior
+
+
+def _as_likely(match: Match, first: Match) -> bool:
+    """Return whether a match is about as plausible as the first one, or gives the same value."""
+    rarer = match.variant.prior / first.variant.prior
+    same = math.isclose(match.outcome.mean, first.outcome.mean, rel_tol=1e-12)
+    return match.how == first.how and (rarer >= AS_LIKELY or same and rarer >= AS_LIKELY**2)
 
 
 def nearest_of(value: float, rows: Sequence[Row]) -> list[Match]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,28 +13,31 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
 from treceval_py.errors import TrecevalError
-from treceval_py.explaining.variants import (
-    AS_IS,
-    DOCIDS,
-    LATE,
-    MEDIAN,
-    MOST_GRADES,
-    OF_RUN,
-    REVERSED,
-    USUAL,
-    Situation,
-    Variant,
-)
-from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
-from treceval_py.judging.located import Reduced, numbered, reduced
+from treceval_py.explaining.formulas import Ratio, ratio_of, settled, values_of
+from treceval_py.explaining.variants import MOST_GRADES, Situation, Variant
+from treceval_py.judging.judged import JudgedRun, ratio
+from treceval_py.judging.located import UNJUDGED, Reduced, numbered, reduced
 from treceval_py.judging.locating import assemble, judge_by, missing_queries
 from treceval_py.judging.streaming import Retrieved
-from treceval_py.measuring.probes import values as values_of
+from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import results_of
 from treceval_py.scoring.opening import Opened
 from treceval_py.scoring.planning import Plan, Task
 from treceval_py.scoring.signatures import Fingerprint
+
+AS_IS, ASCENDING, REVERSED, BY_LABEL = "as it is", "ascending", "reversed", "label"
+"""What happens to the run first: nothing; the lowest score comes first; the same, with equal scores reversed; of equal
+scores the highest label comes first."""
+
+MOST_FOR_KEYS = 300_000
+"""Most documents of a run that is ranked by other keys than numbers."""
+
+_OPPOSITE = {"docid-desc": "docid-asc", "docid-asc": "docid-desc"}
+"""The order of ties in a list that is read from its end; the order of its lines is reversed, too."""
+
+_AVERAGING = frozenset({"run", "average", "subset", "missing", "unrelevant", "extra", "duplicates", "bare", "empty"})
+"""Settings that do not change the formula."""
 
 
 class Outcome(NamedTuple):
@@ -69,116 +73,139 @@ class Scorer:
     ----------
     qrels : Qrels
         The judgments.
-    parts : sequence of (Reduced, Reduced or None)
+    parts : sequence of mapping of str to Reduced
         What `reductions` returns of the parts of the run.
     """
 
-    def __init__(self, qrels: Qrels, parts: Sequence[tuple[Reduced, Reduced | None]]) -> None:
-        run = Reduced.concatenate([part for part, _ in parts])
-        numbers = [part for _, part in parts if part is not None]
-        numeric = len(numbers) == len(parts)
+    def __init__(self, qrels: Qrels, parts: Sequence[Mapping[str, Reduced]]) -> None:
+        kinds = set.intersection(*(set(part) for part in parts)) if parts else {AS_IS}
+        self._reduced = {kind: Reduced.concatenate([part[kind] for part in parts]) for kind in kinds}
+        run = self._reduced[AS_IS]
         self.qrels = qrels
         self.run = run.run
         self.documents = int(run.sizes.sum())
         self._fingerprint = Fingerprint(qrels)
-        self._reduced = {AS_IS: run, LATE: run}
-        if numeric:
-            self._reduced[DOCIDS] = Reduced.concatenate(numbers)
         self._judged: dict[tuple[str, Ranking, bool, tuple[str, ...]], JudgedRun] = {}
-        self._known: dict[tuple[str, Task], Outcome | TrecevalError] = {}
+        self._known: dict[Task, Outcome | TrecevalError] = {}
+        self._ratios: dict[object, Ratio] = {}
         grades = np.unique(qrels.rels[qrels.rels > 0])[:MOST_GRADES].tolist()
         qids = run.run.qids
         self._orders = {"run": qids, "judgments": qrels.qids}
         in_both = [[qid for qid in some if qid in other] for some, other in ((qids, qrels), (qrels.qids, self.run))]
         lists = {name: len(some) for name, some in self._orders.items() if name == "run" or in_both[0] != in_both[1]}
-        longest = int(run.sizes.max(initial=0))
-        self.situation = Situation(qrels.max_rel, tuple(grades), run.has_ranks, numeric, longest, run.ties, lists)
+        facts = run.has_ranks, "docids" in kinds, int(run.sizes.max(initial=0)), run.ties, lists, "text" in kinds
+        self.situation = Situation(qrels.max_rel, tuple(grades), *facts)
 
     def scored(self, variants: Sequence[Variant]) -> list[Outcome | None]:
         """Return the results of variants; None for one that cannot be computed, such as a grade beyond the scale."""
-        wanted: dict[str, list[Task]] = {}
-        for variant in variants:
-            if (variant.run, variant.task) not in self._known:
-                wanted.setdefault(variant.run, []).append(variant.task)
-        for kind, tasks in wanted.items():
-            self._score(kind, list(dict.fromkeys(tasks)))
+        tasks = [variant.task for variant in variants if variant.settings is None and variant.task not in self._known]
+        if tasks:
+            self._score(list(dict.fromkeys(tasks)))
         return [self._outcome(variant) for variant in variants]
 
     def forget(self, most: int) -> None:
         """Free the results so far if they have more values of queries than that."""
-        if len(self._known) * len(self.qrels) > most:
+        if (len(self._known) + len(self._ratios)) * len(self.qrels) > most:
             self._known.clear()
+            self._ratios.clear()
 
     def raise_for(self, task: Task) -> None:
         """Raise the error that keeps a task from being computed, if there is one."""
         self.scored([Variant("", task)])
-        outcome = self._known[AS_IS, task]
+        outcome = self._known[task]
         if isinstance(outcome, TrecevalError):
             raise outcome
 
     def _outcome(self, variant: Variant) -> Outcome | None:
-        outcome = self._known[variant.run, variant.task]
-        if isinstance(outcome, TrecevalError):
-            return None
-        if variant.first is not None:
-            return self._only(outcome, *variant.first, variant.task)
-        if variant.average == USUAL:
-            return outcome
-        values, count = outcome.values[outcome.counted], outcome.queries
-        if variant.average == MEDIAN:
-            return outcome._replace(mean=float(np.median(values))) if count else None
-        if variant.average == OF_RUN:
-            total = float(np.nansum(np.where(outcome.counted, outcome.values, 0.0)))
-            return outcome._replace(mean=total / len(self.run) if len(self.run) else 0.0)
-        weights = self._weights(variant, outcome.qids)[outcome.counted]
-        # Where all divide by the same, the mean of the queries is that of all, to its last bit.
-        if not weights.any() or (weights == weights[0]).all():
-            return outcome
-        return outcome._replace(mean=float(values @ weights / weights.sum()))
-
-    def _only(self, outcome: Outcome, source: str, count: int, task: Task) -> Outcome | None:
-        """Return the result of only the first queries of the run or the judgments; None if none of them counts."""
-        first = set(self._orders[source][:count])
-        counted = outcome.counted & np.array([qid in first for qid in outcome.qids], dtype=bool)
-        if not counted.any():
-            return None
-        mean = task.resolved.family.average(outcome.values[counted], int(counted.sum()))
-        return Outcome(mean, outcome.qids, np.where(counted, outcome.values, np.nan), counted)
-
-    def _weights(self, variant: Variant, qids: Sequence[str]) -> FloatArray:
-        """Return each query's divisor, up to a factor: the inverse of what a single document at rank 1 adds."""
-        task = variant.task
-        judged = self._judge(variant.run, task.ranking, True, ())
-        query = np.arange(judged.num_queries)
-        ones = np.ones_like(query)
-        hits = Hits(query, ones, np.full_like(query, self.situation.max_rel))
-        alone = JudgedRun(judged.qids, hits, judged.ideal, judged.num_ret, judged.tag, Tied(ones, ones))
-        weights = ratio(np.ones(len(query)), values_of(task.resolved, alone))
-        known = dict(zip(judged.qids, weights.tolist(), strict=True))
-        return np.array([known.get(qid, 0.0) for qid in qids])
-
-    def _score(self, kind: str, tasks: list[Task]) -> None:
+        if variant.settings is None:
+            known = self._known[variant.task]
+            return None if isinstance(known, TrecevalError) else known
         try:
-            self._take(kind, tasks)
-        except TrecevalError as error:
-            if len(tasks) == 1:
-                self._known[kind, tasks[0]] = error
-                return
-            for task in tasks:  # one that cannot be computed must not hide the others
-                self._score(kind, [task])
+            outcome = self._averaged(variant.settings, variant.task)
+        except TrecevalError:
+            return None
+        return outcome if math.isfinite(outcome.mean) else None
 
-    def _take(self, kind: str, tasks: list[Task]) -> None:
+    def _averaged(self, settings: Mapping[str, Any], task: Task) -> Outcome:
+        """Compute and average a way of scoring."""
+        conventions = Conventions(*(settings[name] for name in Conventions._fields))
+        ranking = task._replace(conventions=conventions, resolved=settings["measure"]).ranking
+        if settings.get("tied"):
+            ranking = ranking._replace(tied=True)
+        extra = self.run.qids if conventions.extra == "in" else ()
+        judged = self._judge(settings["run"], ranking, True, extra)
+        parts = frozenset((key, value) for key, value in settings.items() if key not in _AVERAGING)
+        key = settings["run"], ranking, bool(extra), parts
+        if key not in self._ratios:
+            self._ratios[key] = ratio_of(settings, judged)
+        values, above, below = self._ratios[key]
+        values = settled(settings, judged, values)
+        counted, kind = self._counted(settings, judged, values), settings["average"]
+        some, count = values[counted], int(counted.sum())
+        if not count:
+            mean = math.nan
+        elif kind == "median":
+            mean = float(np.median(some))
+        elif kind == "over run":
+            mean = float(some.sum()) / max(len(self.run), 1)
+        elif kind == "micro":
+            mean = float(ratio(above[counted].sum(), below[counted].sum()))
+        elif kind == "harmonic":
+            mean = 1 / float(np.mean(1 / some[some > 0])) if some.any() else 0.0
+        elif kind == "means":  # of precision and of recall
+            both = [{**settings, "formula": "count", "top": "hits", "by": settings[by]} for by in ("by", "rby")]
+            p, r = (float(values_of(each, judged)[counted].mean()) for each in both)
+            mean = 2 * p * r / (p + r) if p + r else 0.0
+        elif kind == "geometric":
+            mean = float(np.exp(np.log(np.maximum(some, 1e-5)).mean()))
+        elif kind == "mean":
+            mean = float(some.mean())
+        else:
+            mean = settings["measure"].family.average(some, count)
+        return Outcome(mean, judged.qids, np.where(counted, values, np.nan), counted)
+
+    def _counted(self, settings: Mapping[str, Any], judged: JudgedRun, values: FloatArray) -> BoolArray:
+        """Return which queries are averaged. (Q,)."""
+
+        def within(qids: Sequence[str]) -> BoolArray:
+            some = set(qids)
+            return np.array([qid in some for qid in judged.qids], dtype=bool)
+
+        counted = judged.once("judged", lambda: within(self.qrels.qids)) | (settings["extra"] == "in")
+        if settings["missing"] == "out":
+            counted = counted & judged.once("answered", lambda: within(self.run.qids))
+        if settings["unrelevant"] == "out":
+            counted = counted & (judged.num_rel(settings["level"]) > 0)
+        subset = settings.get("subset", "")
+        if subset == "hits":
+            counted = counted & (values > 0)
+        elif subset == "full":
+            counted = counted & (judged.num_ret >= (settings["k"] or 0))
+        elif subset:  # the first n queries of the run or the judgments
+            _, number, *_, source = subset.split()
+            counted = counted & judged.once(subset, lambda: within(self._orders[source][: int(number)]))
+        return counted
+
+    def _score(self, tasks: list[Task]) -> None:
         retrieved = Retrieved(self.run.qids, self.run.name, self.run.tag, bare=self.run.bare)
 
         def judge(_: Opened, *how: Any) -> tuple[JudgedRun, Retrieved]:
-            return self._judge(kind, *how), retrieved
+            return self._judge(AS_IS, *how), retrieved
 
         opened = Opened(self.qrels, self.run, retrieved)
-        results = results_of(opened, Plan(tuple(tasks), ""), self._fingerprint, judge)
+        try:
+            results = results_of(opened, Plan(tuple(tasks), ""), self._fingerprint, judge)
+        except TrecevalError as error:
+            if len(tasks) == 1:
+                self._known[tasks[0]] = error
+                return
+            for task in tasks:  # one that cannot be computed must not hide the others
+                self._score([task])
+            return
         for number, task in enumerate(tasks):
             counted = results.counted[:, number]
             mean = float(results.averages[number])
-            self._known[kind, task] = Outcome(mean, results.qids, results.matrix[:, number], counted)
+            self._known[task] = Outcome(mean, results.qids, results.matrix[:, number], counted)
 
     def _judge(self, kind: str, ranking: Ranking, complete: bool, extra: tuple[str, ...]) -> JudgedRun:
         """Judge the run under a ranking, after what happens to it first; with queries that count as judged, too."""
@@ -186,24 +213,45 @@ class Scorer:
             if (kind, known, complete, extra) in self._judged:
                 return self._judged[kind, known, complete, extra]
         qrels = self.qrels.widened(missing_queries(extra, self.qrels.qids)) if extra else self.qrels
-        run = self._reduced.get(kind) or self._reduced[AS_IS].negated(reverse=kind == REVERSED)
+        run, how = self._reduced.get(kind) or self._reduced[AS_IS], ranking
+        if kind in (ASCENDING, REVERSED):
+            run = run.negated(reverse=kind == REVERSED)
+            if kind == REVERSED:
+                how = how._replace(ties=_OPPOSITE.get(how.ties, how.ties))
+        elif kind == BY_LABEL:
+            run, how = _by_label(run), how._replace(ties="line")
         if ranking.documents:
-            judged = judge_by(qrels, run.run, ranking, complete=complete)
+            judged = judge_by(qrels, run.run, how, complete=complete)
         else:
-            located = run.located(qrels, ranking)
+            located = run.located(qrels, how)
             judged = assemble(qrels, [located], complete=complete, tag=run.run.tag, known=ranking.known)
-        if kind == LATE:  # ranks are counted from 2, those of the ideal ranking included
-            tied = None if judged.tied is None else Tied(judged.tied.first + 1, judged.tied.last + 1)
-            hits, ideal = (hits._replace(rank=hits.rank + 1) for hits in (judged.hits, judged.ideal))
-            judged = JudgedRun(judged.qids, hits, ideal, judged.num_ret + 1, judged.tag, tied)
         self._judged[kind, ranking, complete, extra] = judged
         return judged
 
 
-def reductions(qrels: Qrels, run: Run, *, whole: bool, numbers: bool = True) -> tuple[Reduced, Reduced | None]:
-    """Reduce a run, and the same run with its document ids as scores, if these are `numbers`; all of it if `whole`."""
-    by_number = numbered(run) if numbers else None
-    return reduced(qrels, run, whole=whole), None if by_number is None else reduced(qrels, by_number, whole=whole)
+def _by_label(run: Reduced) -> Reduced:
+    """Return a run with its lines in order of their labels, the highest first, unjudged as 0."""
+    query = np.repeat(np.arange(len(run.sizes)), np.diff(run.run.offsets))
+    rows = np.lexsort((-np.where(run.labels == UNJUDGED, 0, run.labels), query))
+    lines = run.run.having(run.run.docids.take(rows), run.run.scores[rows])
+    return run._replace(run=lines, labels=run.labels[rows], hidden=run.hidden[:, rows])
+
+
+def reductions(qrels: Qrels, run: Run, *, whole: bool, keys: bool = True) -> dict[str, Reduced]:
+    """Reduce a run, all of it if `whole`; and if `keys`, the same run ranked by its ids or by its scores as text."""
+    runs = {AS_IS: run}
+    by_number = numbered(run) if keys else None
+    if by_number is not None:
+        runs["docids"] = by_number
+    if keys and len(run.docids) <= MOST_FOR_KEYS:
+        for kind, texts in {
+            "text": [repr(score) for score in run.scores.tolist()],
+            "docid": run.docids.raw(),
+        }.items():
+            numbers = np.unique(np.array(texts, dtype=object), return_inverse=True)[1].astype(np.float64)
+            runs[kind] = run.having(run.docids, numbers)
+        runs["docid ascending"] = run.having(run.docids, -runs["docid"].scores)
+    return {kind: reduced(qrels, each, whole=whole) for kind, each in runs.items()}
 
 
 def qrels_of(evaluator: Evaluator) -> Qrels:

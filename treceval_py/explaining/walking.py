@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -85,6 +86,16 @@ def walk(scorer: Scorer, start: Task, end: Task) -> list[Step]:
         stations.append((f"measure: {start.resolved.notation} → {end.resolved.notation}", says, end))
     outcomes = scorer.scored([Variant("", station) for _, _, station in stations])
     return _steps([words for *words, _ in stations], outcomes)
+
+
+def walk_of(scorer: Scorer, way: Variant) -> list[Step]:
+    """Apply one change of a way after the other."""
+    stations: list[Variant] = []
+    while way is not None:
+        stations.insert(0, way)
+        way = way.before
+    words = [each.name.removeprefix(before.name).removeprefix("; ") for before, each in pairwise(stations)]
+    return _steps([("", ""), *((each, each) for each in words)], scorer.scored(stations))
 
 
 def _steps(words: Sequence[Sequence[str]], outcomes: Sequence[Outcome | None]) -> list[Step]:
