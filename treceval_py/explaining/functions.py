@@ -122,27 +122,27 @@ def cases_of(cutoff: int | None, view: str, cut: bool) -> list[Case]:
         Whether lists end at the cutoff.
     """
     k, deal = cutoff or 10, random.Random(7)
-    one, other = ("".join(deal.choices("-0123", (3, 2, 3, 2, 1), k=k + 3)) for _ in range(2))
-    patterns = {
-        "many documents are judged": (f"-2{one}"[: k + 3], "321100"),
-        "more than k documents are relevant": (f"1{other}"[: k + 2], "2" + "1" * k),
-        "the first relevant document is at rank 4": (f"-0-20-{one[::-1]}"[: k + 2], "2"),
-        "few documents are retrieved": ("0-21-0120"[: max(k // 2, 2)], "31"),
-        "all relevant documents are in a short list": ("0102--"[: max(k - 2, 2)], "00"),
-        "the first relevant document is at rank k": (("0-" * k)[: k - 1] + "2", "1"),
-        "the first relevant document is below rank k": (("-0" * k)[:k] + "21", "1"),
-        NO_HIT: (("0-" * k)[: k + 2], "21"),
-        NONE_RETRIEVED: ("", "21"),
-        NONE_RELEVANT: ("0-00-", "0"),
-    }
-    cases = [_case(name, ranked, missed, cutoff or UNCUT, view) for name, (ranked, missed) in patterns.items()]
+    mixed = ["".join(deal.choices("-0123", (3, 3, 2, 2, 1), k=k + 2 + 5 * number)) for number in range(4)]
+    patterns = [
+        *(("documents are relevant", ranked, "321100"[number:]) for number, ranked in enumerate(mixed)),
+        ("more than k documents are relevant", f"1{mixed[0]}", "2" + "1" * k),
+        ("the first relevant document is low", ("-0" * k)[: k * 3 // 4] + f"2{mixed[1]}", "2"),
+        ("few documents are retrieved", "-201-0120"[: max(k // 2, 2)], "3111111"),
+        ("all relevant documents are in a short list", "-1021"[: max(k - 2, 2)], "00"),
+        ("the first relevant document is at rank k", ("0-" * k)[: k - 1] + "2", "1"),
+        ("the first relevant document is below rank k", ("-0" * k)[:k] + "21", "1"),
+        (NO_HIT, ("0-" * k)[: k // 2 + 1], "21"),
+        (NONE_RETRIEVED, "", "21"),
+        (NONE_RELEVANT, "0-00-", "0"),
+    ]
+    cases = [_case(number, *pattern, cutoff or UNCUT, view) for number, pattern in enumerate(patterns)]
     return [case._replace(ranked=case.ranked[:k]) for case in cases] if cut else cases
 
 
-def _case(name: str, ranked: str, missed: str, k: int, view: str) -> Case:
+def _case(seed: int, name: str, ranked: str, missed: str, k: int, view: str) -> Case:
     """Make a query of labels; ids are in no order."""
     documents, grades = [], {}
-    order = random.Random(name).sample(range(10_000, 99_999), len(ranked) + len(missed))
+    order = random.Random(seed).sample(range(10_000, 99_999), len(ranked) + len(missed))
     for rank, (number, label) in enumerate(zip(order, ranked + missed, strict=True), 1):
         document = Document(f"doc-{number}")
         grade = max(int(label.replace("-", "0")), 0)
