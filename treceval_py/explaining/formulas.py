@@ -137,7 +137,7 @@ def _relevant(parts: Parts, run: JudgedRun) -> Found:
 
 def _count(parts: Parts, run: JudgedRun) -> Ratio:
     hits = run.count(_relevant(parts, run).query)
-    return _divided(np.minimum(hits, 1) if parts["top"] == "any" else hits, _least(parts["by"], parts, run))
+    return _divided(np.minimum(hits, 1) if parts.get("top") == "any" else hits, _least(parts["by"], parts, run))
 
 
 def _f1(parts: Parts, run: JudgedRun) -> Ratio:

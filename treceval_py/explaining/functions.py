@@ -21,35 +21,44 @@ from treceval_py.data.ids import shown
 from treceval_py.errors import MeasureError
 from treceval_py.explaining.changes import ways
 from treceval_py.explaining.formulas import values_of
-from treceval_py.explaining.variants import Situation, Variant, task_of
-from treceval_py.judging.judged import JudgedRun
+from treceval_py.explaining.variants import Situation, Variant, has_number, task_of
 from treceval_py.judging.locating import judge
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.probes import given
 from treceval_py.scoring.profiles import profile_of
 
-MOST_CHANGES = 3
-UNCUT = 1000
-"""The cutoff for a function that must have one where the measure has none."""
-
 SAME = 1e-6
 """Largest difference between values that are the same."""
 
-_IDS = ("id", "_id", "doc_id", "docid", "document_id", "chunk_id", "item_id", "text", "content", "page_content")
-_QUERIES = ("query", "query_id", "qid", "user", "user_id", "topic")
-_LABELS = ("label", "relevance", "rel", "grade", "gain", "rating", "y_true")
-_SCORES = ("score", "y_score", "y_pred", "prediction")
+MOST_CHANGES, MOST_WAYS, MOST_NUMBERS = 3, 4, 30
+"""Most changes at once that are tried, most ways that are named, and most numbers that are looked at in a result."""
+
+UNCUT = 1000
+"""The cutoff given to a function that must have one where the measure has none."""
+
+# The made rankings --------------------------------------------------------------------------------
+
+GRADED, BINARY, SINGLE = VIEWS = "graded", "binary", "single"
+"""What a function may learn of the judgments; the first says most."""
+
+_KEYS: Mapping[str, Sequence[str]] = {
+    "query": ("query", "query_id", "qid", "user", "user_id", "topic"),
+    "id": ("id", "_id", "doc_id", "docid", "document_id", "chunk_id", "item", "item_id", "text", "content", "page_content"),
+    "label": ("label", "relevance", "rel", "grade", "gain", "rating", "y_true", "relevant", "is_relevant"),
+    "score": ("score", "y_score", "y_pred", "prediction", "similarity"),
+}
+"""Usual names of columns, keys and attributes."""
 
 
 class Document(str):
-    """A document id that can also be used as a document: as an object or dictionary with an id, score and label."""
+    """A document id that can also be used as a document: an object or dictionary with an id, score and label."""
 
     facts: dict[str, Any]
 
     def __getattr__(self, name: str) -> Any:
-        if name == "facts" or name not in self.facts:
-            raise AttributeError(name)
-        return self.facts[name]
+        if name in self.__dict__.get("facts", ()):
+            return self.facts[name]
+        raise AttributeError(name)
 
     def __getitem__(self, key: Any) -> Any:
         return self.facts[key] if isinstance(key, str) else super().__getitem__(key)
@@ -59,12 +68,23 @@ class Document(str):
         return self.facts.get(key, default)
 
 
+_ORDERS: Mapping[str, Callable[[list[Document]], list[Document]]] = {
+    "as it is": list,
+    "ascending": lambda ranked: ranked[::-1],
+    "docid": lambda ranked: sorted(ranked, reverse=True),
+    "docid ascending": sorted,
+    "line": lambda ranked: sorted(ranked, key=lambda document: document[::-1]),
+    "text": lambda ranked: sorted(ranked, key=lambda document: str(document.score), reverse=True),
+}
+"""Orders of the retrieved documents, by the keys that are taken for scores."""
+
+
 class Case(NamedTuple):
     """A made query.
 
     Attributes
     ----------
-    name : str
+    about : str
         What is special about it.
     ranked : list of Document
         The retrieved documents in rank order.
@@ -74,7 +94,7 @@ class Case(NamedTuple):
         The cutoff.
     """
 
-    name: str
+    about: str
     ranked: list[Document]
     grades: dict[Document, int]
     k: int
@@ -85,32 +105,25 @@ class Case(NamedTuple):
         return [self.grades.get(document, 0) for document in self.ranked]
 
     @property
-    def gold(self) -> list[Document]:
-        """The relevant documents."""
-        return [document for document, grade in self.grades.items() if grade > 0]
+    def gold(self) -> dict[Document, int]:
+        """The relevant documents with their grades."""
+        return {document: grade for document, grade in self.grades.items() if grade > 0}
 
     @property
-    def scored(self) -> list[Document]:
+    def lines(self) -> list[Document]:
         """The retrieved documents in no order."""
         return _ORDERS["line"](self.ranked)
 
-    def rank(self, missing: Any) -> Any:
+    def rank(self, missing: int | None) -> int | None:
         """Return the rank of the first relevant document; `missing` if there is none."""
         return next((rank for rank, label in enumerate(self.labels, 1) if label), missing)
 
-    def __str__(self) -> str:
-        ranked = " ".join(str(self.grades.get(document, "–")) for document in self.ranked) or "nothing"
-        left = sorted((self.grades[document] for document in set(self.grades) - set(self.ranked)), reverse=True)
-        return f"labels in rank order {ranked}; judged but not retrieved {' '.join(map(str, left)) or 'nothing'}"
 
-
-NONE_RETRIEVED, NONE_RELEVANT, NO_HIT = "nothing is retrieved", "no document is relevant", "no relevant one is retrieved"
-EDGES = (NO_HIT, NONE_RETRIEVED, NONE_RELEVANT)
-GRADED, BINARY, SINGLE = "grades", "labels 0 and 1", "one relevant document for each query"
+NONE_RETRIEVED, NONE_RELEVANT = EDGES = "nothing is retrieved", "no document is relevant"
 
 
 def cases_of(cutoff: int | None, view: str, cut: bool) -> list[Case]:
-    """Make the queries, on which every change of a measure gives another value.
+    """Make queries on which the changes of a measure that people make give different values.
 
     Parameters
     ----------
@@ -123,125 +136,116 @@ def cases_of(cutoff: int | None, view: str, cut: bool) -> list[Case]:
     """
     k, deal = cutoff or 10, random.Random(7)
     mixed = ["".join(deal.choices("-0123", (3, 3, 2, 2, 1), k=k + 2 + 5 * number)) for number in range(4)]
-    patterns = [
-        *(("documents are relevant", ranked, "321100"[number:]) for number, ranked in enumerate(mixed)),
+    cases = [
+        *(("many documents are judged", ranked, "321100"[number:]) for number, ranked in enumerate(mixed)),
         ("more than k documents are relevant", f"1{mixed[0]}", "2" + "1" * k),
+        ("only the first document is relevant", "2" + "-0" * k, "0"),
+        ("the first relevant document is in the middle", ("-0" * k)[: (k - 1) // 2] + f"2{mixed[1]}", "2"),
         ("the first relevant document is low", ("-0" * k)[: k * 3 // 4] + f"2{mixed[1]}", "2"),
-        ("few documents are retrieved", "-201-0120"[: max(k // 2, 2)], "3111111"),
-        ("all relevant documents are in a short list", "-1021"[: max(k - 2, 2)], "00"),
         ("the first relevant document is at rank k", ("0-" * k)[: k - 1] + "2", "1"),
         ("the first relevant document is below rank k", ("-0" * k)[:k] + "21", "1"),
-        (NO_HIT, ("0-" * k)[: k // 2 + 1], "21"),
+        ("few documents are retrieved", "-201-0120"[: max(k // 2, 2)], "3111111"),
+        ("all relevant documents are in a short list", "-1021"[: max(k - 2, 2)], "00"),
+        ("no relevant document is retrieved", ("0-" * k)[: k // 2 + 1], "21"),
         (NONE_RETRIEVED, "", "21"),
         (NONE_RELEVANT, "0-00-", "0"),
     ]
-    cases = [_case(number, *pattern, cutoff or UNCUT, view) for number, pattern in enumerate(patterns)]
-    return [case._replace(ranked=case.ranked[:k]) for case in cases] if cut else cases
+    made = []
+    for seed, (about, ranked, missed) in enumerate(cases):
+        ids = random.Random(seed).sample(range(10_000, 99_999), len(ranked + missed))
+        grades: dict[Document, int] = {}
+        documents = [Document(f"doc-{number}") for number in ids]
+        for rank, (document, label) in enumerate(zip(documents, ranked + missed, strict=True), 1):
+            grade = 0 if label == "-" else int(label) if view == GRADED else min(int(label), 1)
+            if view == SINGLE and any(grades.values()):
+                label, grade = "-", 0
+            if label != "-":
+                grades[document] = grade
+            facts = {"query": f"q{seed}", "id": str(document), "label": grade, "score": 10.25 - rank / 16}
+            document.facts = {key: facts[kind] for kind, keys in _KEYS.items() for key in keys}
+            document.facts |= {"rank": rank, "metadata": dict.fromkeys(_KEYS["id"], str(document))}
+        retrieved = documents[: min(len(ranked), k) if cut else len(ranked)]
+        made.append(Case(about, retrieved, dict(sorted(grades.items())), cutoff or UNCUT))
+    return made
 
 
-def _case(seed: int, name: str, ranked: str, missed: str, k: int, view: str) -> Case:
-    """Make a query of labels; ids are in no order."""
-    documents, grades = [], {}
-    order = random.Random(seed).sample(range(10_000, 99_999), len(ranked) + len(missed))
-    for rank, (number, label) in enumerate(zip(order, ranked + missed, strict=True), 1):
-        document = Document(f"doc-{number}")
-        grade = max(int(label.replace("-", "0")), 0)
-        if view == SINGLE and any(grades.values()):
-            grade, label = 0, "-"
-        grade = grade if view == GRADED else min(grade, 1)
-        ids = dict.fromkeys(_IDS, str(document))
-        labels = {**dict.fromkeys(_LABELS, grade), "relevant": grade > 0, "is_relevant": grade > 0}
-        scores = {**dict.fromkeys(_SCORES, 10.25 - rank / 16), "rank": rank}
-        document.facts = {**ids, **labels, **scores, "metadata": ids}
-        documents.append(document)
-        if label != "-":
-            grades[document] = grade
-    return Case(name, documents[: len(ranked)], dict(sorted(grades.items())), k)
-
-
-# How a function may be called --------------------------------------------------------------------
+# How functions are called -------------------------------------------------------------------------
 
 
 def _frame(queries: Sequence[Sequence[Document]]) -> Any:
     import pandas as pd
 
-    rows = [
-        {**dict.fromkeys(_QUERIES, f"q{number}"), **{key: fact for key, fact in document.facts.items() if key != "metadata"}}
-        for number, documents in enumerate(queries)
-        for document in documents
-    ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame([each.facts for documents in queries for each in documents]).drop(columns="metadata", errors="ignore")
 
 
 class Form(NamedTuple):
-    """A form of an argument: what it is for, what it is, which judgments it can show, and how it is made of a query."""
+    """A form of an argument.
+
+    Attributes
+    ----------
+    role : str
+        What it is for.
+    words : str
+        Description.
+    views : str
+        Initials of the judgments that it can show: g, b or s.
+    make : callable
+        Makes it of a query.
+    """
 
     role: str
     words: str
-    views: tuple[str, ...]
+    views: str
     make: Callable[[Case], Any]
 
 
-VIEWS = (GRADED, BINARY, SINGLE)
 FORMS = (
-    Form("k", "k", VIEWS, lambda case: case.k),
-    Form("k", "[k]", VIEWS, lambda case: [case.k]),
-    Form("retrieved", "retrieved", VIEWS, lambda case: list(case.ranked)),
-    Form("retrieved", "(id, score) pairs", VIEWS, lambda case: [(each, each.facts["score"]) for each in case.ranked]),
-    Form("retrieved", "{id: score}", VIEWS, lambda case: {each: each.facts["score"] for each in case.scored}),
-    Form("relevant", "set of relevant", (BINARY,), lambda case: set(case.gold)),
-    Form("relevant", "list of relevant", (BINARY,), lambda case: case.gold),
-    Form("relevant", "{id: grade}", (GRADED, BINARY), lambda case: {each: case.grades[each] for each in case.gold}),
-    Form("relevant", "{id: grade}, 0 included", (GRADED, BINARY), lambda case: dict(case.grades)),
-    Form("relevant", "the relevant id", (SINGLE,), lambda case: next(iter(case.gold), None)),
-    Form("labels", "labels", (GRADED, BINARY), lambda case: case.labels),
-    Form("labels", "array of labels", (GRADED, BINARY), lambda case: np.array(case.labels)),
-    Form("labels", "retrieved with labels", (GRADED, BINARY), lambda case: list(case.ranked)),
-    Form("all", "all labels", (GRADED, BINARY), lambda case: sorted(case.grades.values(), reverse=True)),
-    Form("total", "number of relevant", (GRADED, BINARY), lambda case: len(case.gold)),
-    Form("truth", "y_true", (GRADED, BINARY), lambda case: np.array([case.grades.get(each, 0) for each in case.scored])),
-    Form("scores", "y_score", (GRADED, BINARY), lambda case: np.array([each.facts["score"] for each in case.scored])),
-    Form("rank", "rank or None", (SINGLE,), lambda case: case.rank(None)),
-    Form("rank", "rank or 0", (SINGLE,), lambda case: case.rank(0)),
-    Form("rank", "rank or -1", (SINGLE,), lambda case: case.rank(-1)),
-    Form("run", "frame of the run", (GRADED, BINARY), lambda case: case.scored),
-    Form("judgments", "frame of judgments", (GRADED, BINARY), lambda case: list(case.grades)),
-    Form("grades", "{id: grade}", (GRADED,), lambda case: dict(case.grades)),
+    Form("k", "k", "gbs", lambda case: case.k),
+    Form("k", "[k]", "gbs", lambda case: [case.k]),
+    Form("retrieved", "ids", "gbs", lambda case: list(case.ranked)),
+    Form("retrieved", "(id, score) pairs", "gbs", lambda case: [(each, each.score) for each in case.ranked]),
+    Form("retrieved", "{id: score}", "gbs", lambda case: {each: each.score for each in case.lines}),
+    Form("relevant", "set of relevant ids", "b", lambda case: set(case.gold)),
+    Form("relevant", "list of relevant ids", "b", lambda case: list(case.gold)),
+    Form("relevant", "{id: grade}", "gb", lambda case: case.gold),
+    Form("relevant", "{id: grade}, 0 too", "gb", lambda case: dict(case.grades)),
+    Form("relevant", "the relevant id", "s", lambda case: next(iter(case.gold), None)),
+    Form("grades", "{id: grade}", "g", lambda case: case.gold),
+    Form("labels", "labels", "gb", lambda case: case.labels),
+    Form("labels", "array of labels", "gb", lambda case: np.array(case.labels)),
+    Form("labels", "documents with labels", "gb", lambda case: list(case.ranked)),
+    Form("all", "all labels", "gb", lambda case: sorted(case.grades.values(), reverse=True)),
+    Form("total", "number of relevant documents", "gb", lambda case: len(case.gold)),
+    Form("truth", "labels", "gb", lambda case: np.array([each.label for each in case.lines])),
+    Form("scores", "scores", "gb", lambda case: np.array([each.score for each in case.lines])),
+    *(Form("rank", f"rank or {miss}", "s", lambda case, miss=miss: case.rank(miss)) for miss in (None, 0, -1)),
+    Form("run", "frame of the run", "gb", lambda case: case.lines),
+    Form("judgments", "frame of the judgments", "gb", lambda case: list(case.grades)),
 )
-CALLS = (
-    ("retrieved", "relevant"),
-    ("retrieved", "relevant", "grades"),
-    ("labels",),
-    ("labels", "all"),
-    ("labels", "total"),
-    ("truth", "scores"),
-    ("rank",),
-    ("run",),
-    ("run", "judgments"),
-)
+CALLS = "retrieved relevant,retrieved relevant grades,labels,labels all,labels total,truth scores,rank,run,run judgments"
 """What functions take, besides a cutoff."""
 
 NAMES = {
     r"(top|at)?_?[kn]|k_?(s|values?|list)|top|.*(cut|depth|limit|max_rank).*": "k",
     r"(n|num|count|total|all)_.*(rel|pos|gold|gt).*|R|.*pos_num": "total",
-    r".*(scores?|logits?|probs?|sims?|pred|preds|y_pred|dist.*)": "scores labels grades retrieved run all",
+    r".*(scores?|logits?|probs?|sims?|preds?|dist.*)": "scores labels grades retrieved run all",
     r".*(ideal|best).*": "all",
     r"(first_|gold_)?(rank|position|pos|index)s?": "rank labels",
-    r".*(rel(?!ated)|actual|gold|gt$|truth|true|expect|qrel|target|answer|pos|refer|judg|label|gain|grad).*": (
+    r".*(rel(?!ated)|actual|gold|gt$|tru[te]|expect|qrel|target|answer|pos|refer|judg|label|gain|grad|rating).*": (
         "relevant labels truth grades all judgments"
     ),
     r".*(retriev|pred|rec|rank|result|doc|hit|cand|run|output|respon|return|context|item|list).*": (
         "retrieved labels scores run"
     ),
 }
-"""Names of parameters, and what they may be for."""
+"""Names of parameters, and what these may be for."""
 
-LIFTS: dict[str, Callable[[list[Any]], Any]] = {
-    "": lambda values: values[0],
-    "lists of ": lambda values: values,
-    "dictionaries of ": lambda values: {f"q{number}": value for number, value in enumerate(values)},
+LIFTS: Mapping[str, Callable[[list[Any]], Any]] = {
+    "{}": lambda values: values[0],
+    "[{}, …]": lambda values: values,
+    "{{query: {}}}": lambda values: {f"q{number}": value for number, value in enumerate(values)},
 }
-"""How a function takes queries: one, or a list or a dictionary of them."""
+"""How functions take queries: one, a list or a dictionary of them."""
 
 
 class Call(NamedTuple):
@@ -249,43 +253,52 @@ class Call(NamedTuple):
 
     Attributes
     ----------
+    function : callable
+        The function.
     forms : tuple of (Parameter, Form)
         The form of each argument.
     lift : str
-        How it takes queries: one, or a list or a dictionary of them.
+        How it takes queries.
     view : str
         What judgments are.
     cut : bool
-        Whether it gets lists that end at the cutoff.
+        Whether lists end at the cutoff.
     """
 
+    function: Callable[..., Any]
     forms: tuple[tuple[inspect.Parameter, Form], ...]
     lift: str
     view: str
     cut: bool
 
     def __str__(self) -> str:
-        cut = " of the first k documents" if self.cut else ""
-        return ", ".join(form.words if form.role == "k" else self.lift + form.words for _, form in self.forms) + cut
+        lifts = {"k": "{}", "run": "{}", "judgments": "{}"}
+        arguments = (f"{each.name}={lifts.get(form.role, self.lift).format(form.words)}" for each, form in self.forms)
+        return f"{_name(self.function)}({', '.join(arguments)}){', with lists that end at k' * self.cut}"
 
     @property
     def several(self) -> bool:
-        """Whether it takes several queries at once."""
-        return bool(self.lift) or any(form.role == "run" for _, form in self.forms)
+        """Whether the function takes several queries."""
+        return self.lift != "{}" or any(form.role == "run" for _, form in self.forms)
 
-    def __call__(self, function: Callable[..., Any], *cases: Case) -> Any:
+    def __call__(self, *cases: Case) -> Iterator[tuple[str, float]]:
+        """Call the function; return the numbers in its result. What it prints is dropped."""
         args, named = [], {}
         for parameter, form in self.forms:
             values = [form.make(case) for case in cases]
-            if form.role in ("run", "judgments"):
-                value = _frame(values)
-            else:
-                value = values[0] if form.role == "k" else LIFTS[self.lift](values)
+            frame = form.role in ("run", "judgments")
+            value = _frame(values) if frame else values[0] if form.role == "k" else LIFTS[self.lift](values)
             if parameter.kind is parameter.POSITIONAL_ONLY:
                 args.append(value)
             else:
                 named[parameter.name] = value
-        return function(*args, **named)
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return numbers_in(self.function(*args, **named))
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def _roles(name: str) -> Sequence[str]:
@@ -297,48 +310,36 @@ def calls_of(function: Callable[..., Any], *, cutoff: bool, named: bool) -> Iter
     parameters = [each for each in inspect.signature(function).parameters.values() if each.kind not in (2, 4)]
     required = [each for each in parameters if each.default is each.empty]
     # The cutoff is given, unless the measure has none and the function can do without.
-    known = {"grades", "all", "total"} | ({"k"} if cutoff else set())
+    known = {"grades", "all", "total", *(["k"] if cutoff else [])}
     optional = [each for each in parameters if each not in required and known.intersection(_roles(each.name))]
     takes_k = any("k" in _roles(each.name) for each in required + optional)
-    for usual, k in product(CALLS, (("k",), ())):
-        if takes_k and not k:
-            continue
-        roles = (*usual, *k)
+    for usual, k in product(CALLS.split(","), ([], ["k"])[takes_k:]):
+        roles = usual.split() + k
         taken = required + [each for each in optional if {*roles}.intersection(_roles(each.name))]
         for order in permutations(roles) if len(taken) == len(roles) else ():
-            pairs = list(zip(taken, order, strict=True))
-            if named != all(role in (_roles(each.name) or roles) for each, role in pairs):
+            if named != all(role in (_roles(each.name) or roles) for each, role in zip(taken, order, strict=True)):
                 continue
-            forms_of = [[form for form in FORMS if form.role == role] for role in order]
-            cuts = (False, True) if cutoff and not k else (False,)
-            for lift, view, cut, *forms in product(LIFTS, VIEWS, cuts, *forms_of):
-                if all(view in form.views for form in forms):
-                    yield Call(tuple(zip(taken, forms, strict=True)), lift, view, cut)
+            choices = [[form for form in FORMS if form.role == role] for role in order]
+            for lift, view, cut, *forms in product(LIFTS, VIEWS, {False, cutoff and not k}, *choices):
+                if all(view[0] in form.views for form in forms):
+                    yield Call(function, tuple(zip(taken, forms, strict=True)), lift, view, cut)
 
 
-# What it returns ----------------------------------------------------------------------------------
-
-MOST_NUMBERS = 30
-"""Most numbers in a result that are looked at."""
-
-
-def numbers_in(result: Any, name: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the numbers in a result, each with its place in it; no number is NaN."""
-    if result is None:
-        yield name, math.nan
-    elif isinstance(result, (Real, np.bool_)) or getattr(result, "shape", None) == ():
-        yield name, float(result)
+def numbers_in(result: Any, place: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the numbers in a result, each with its place; None is NaN."""
+    if result is None or isinstance(result, (Real, np.bool_)) or getattr(result, "shape", None) == ():
+        yield place, math.nan if result is None else float(result)
     elif hasattr(result, "to_dict"):
-        yield from numbers_in(result.to_dict(), name)
+        yield from numbers_in(result.to_dict(), place)
     elif isinstance(result, Mapping):
-        for key, value in list(result.items())[:MOST_NUMBERS]:
-            yield from numbers_in(value, name if key == "q0" else f"{name}[{key!r}]")
-    elif isinstance(result, (Sequence, np.ndarray)) and not isinstance(result, (str, bytes)):
+        for key, value in [*result.items()][:MOST_NUMBERS]:
+            yield from numbers_in(value, place if re.fullmatch(r"q\d+", str(key)) else f"{place}[{key!r}]")
+    elif isinstance(result, (Sequence, np.ndarray)) and not isinstance(result, str):
         for number, value in enumerate(result[:MOST_NUMBERS]):
-            yield from numbers_in(value, f"{name}[{number}]")
+            yield from numbers_in(value, f"{place}[{number}]")
     else:
-        for key, value in getattr(result, "__dict__", {}).items():
-            yield from numbers_in(value, f"{name}.{key}")
+        for name, value in getattr(result, "__dict__", {}).items():
+            yield from numbers_in(value, f"{place}.{name}")
 
 
 class Trial(NamedTuple):
@@ -352,69 +353,63 @@ class Trial(NamedTuple):
         Where the number is in the result.
     values : (Q,) float array
         The number for each query; NaN for one without.
-    problems : list of str
-        What it does instead for queries without a number; empty for others.
+    instead : list of str
+        What the function does for queries without a number; empty for others.
     """
 
     call: Call
     place: str
     values: FloatArray
-    problems: list[str]
+    instead: list[str]
 
     @property
     def compared(self) -> BoolArray:
-        """Which queries decide what is computed: those with a number that have relevant and retrieved documents."""
-        return np.isfinite(self.values) & (np.arange(len(self.values)) < len(self.values) - len(EDGES[1:]))
+        """Which queries decide what is computed: those with a number, and with relevant and retrieved documents."""
+        return np.isfinite(self.values) & (np.arange(len(self.values)) < len(self.values) - len(EDGES))
+
+    def how(self, ours: FloatArray) -> str | None:
+        """Return how exactly other values give these; None if they do not."""
+        theirs, ours = self.values[self.compared], ours[self.compared]
+        for scale, words in ((1, ""), (100, "percentages")):
+            off = np.abs(scale * ours - theirs).max()
+            if off <= SAME:
+                return words
+            for digits in (4, 3, 2, 1)[: 3 + (scale > 1)]:
+                if off <= 0.5 * 10.0**-digits + SAME and np.abs(np.round(theirs, digits) - theirs).max() < 1e-9:
+                    return f"{words or 'numbers'} rounded to {digits} digits"
+        return None
+
+    def distance(self, ours: FloatArray) -> tuple[int, float]:
+        """Return for how many queries other values differ from these, and by how much."""
+        off = np.abs(self.values - ours)[self.compared]
+        return int((off > SAME).sum()), float(off.sum())
 
 
-def try_call(function: Callable[..., Any], call: Call, cases: list[Case]) -> Iterator[Trial]:
-    """Call a function for each made query; yield the numbers that depend on the query."""
+def _trials(call: Call, cases: Sequence[Case]) -> Iterator[Trial]:
+    """Call a function for each query; yield the numbers that depend on the query."""
     results: list[dict[str, float]] = []
-    problems: list[str] = []
+    instead: list[str] = []
     for case in cases:
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                result = call(function, case)
-                results.append(dict(numbers_in(result)))
-                there = any(map(math.isfinite, results[-1].values()))
-                problems.append("" if there else f"returns {result!r}")
-            except (Exception, SystemExit) as error:
-                if not results:
-                    return
-                results.append({})
-                problems.append(f"raises {type(error).__name__}: {error}".removesuffix(": "))
+        try:
+            results.append(dict(call(case)))
+            instead.append("" if any(map(math.isfinite, results[-1].values())) else "returns no number")
+        except (Exception, SystemExit) as error:
+            if not results:
+                return
+            results.append({})
+            instead.append(f"raises {type(error).__name__}")
     for place in results[0]:
-        trial = Trial(call, place, np.array([result.get(place, math.nan) for result in results]), problems)
+        trial = Trial(call, place, np.array([result.get(place, math.nan) for result in results]), instead)
         values = trial.values[trial.compared]
         if len(values) > len(cases) / 2 and np.ptp(values) > SAME:
             yield trial
 
 
-# What it computes ---------------------------------------------------------------------------------
-
-
-class Differing(NamedTuple):
-    """The made query on which a function differs most from the nearest way.
-
-    Attributes
-    ----------
-    way : Variant
-        The nearest way.
-    query : str
-        The query in words: its labels, and what is special about it.
-    theirs, ours : float
-        The values of the function and of the way.
-    """
-
-    way: Variant
-    query: str
-    theirs: float
-    ours: float
+# What functions compute ---------------------------------------------------------------------------
 
 
 class ExplainedFunction(NamedTuple):
-    """The convention by which a function computes a measure.
+    """How a function computes a measure.
 
     Attributes
     ----------
@@ -422,113 +417,61 @@ class ExplainedFunction(NamedTuple):
         The function.
     measure : Measure
         The measure.
-    call : str
-        How the function was called; empty if no call gave numbers that depend on the ranking.
     ways : list of Variant
-        The ways of computing the measure that give the function's values, the most plausible first.
-    tried : int
-        Number of ways tried.
-    notes : tuple of str
-        What else was noticed, such as an exception where no document is relevant.
-    differing : Differing or None
-        Where it differs from the nearest way, if no way gives its values.
+        The ways of computing the measure that give the function's values, the most plausible first; the usual way has
+        no name.
+    sentences : tuple of str
+        The explanation in words.
     """
 
     name: str
     measure: Measure
-    call: str
     ways: list[Variant]
-    tried: int
-    notes: tuple[str, ...]
-    differing: Differing | None
+    sentences: tuple[str, ...]
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
 
-    @property
-    def sentences(self) -> list[str]:
-        """The explanation in words."""
-        name, measure, differing = self.name, self.measure.heading, self.differing
-        if not self.call:
-            return [f"{name} could not be called with rankings in any of {self.tried} forms.", *self.notes]
-        called = f"It was called with {self.call}."
-        if differing is None:
-            usual = "as usual" if not self.ways[0].ids else "with " + ", or with ".join(way.name for way in self.ways)
-            return [f"{name} computes {measure} {usual}.", called, *self.notes]
-        return [
-            f"{name} is not {measure} in any of the {self.tried} ways tried.",
-            called,
-            f"The nearest way is {differing.way.name or 'the usual one'}. They differ most where {differing.query}: "
-            f"{name} returns {differing.theirs:.6f}, and the way gives {differing.ours:.6f}.",
-            *self.notes,
-        ]
 
-
-class Fit(NamedTuple):
-    """A way that gives the values of a trial, and how exactly."""
+class _Fit(NamedTuple):
+    """A way of computing a measure, its values for the made queries, and how exactly they give those of a trial."""
 
     way: Variant
+    values: FloatArray
     trial: Trial
     how: str | None
 
 
-def _how(trial: Trial, ours: FloatArray) -> str | None:
-    """Return how exactly a way gives the values of a trial: empty if exactly, None if it does not."""
-    there = trial.compared
-    theirs, ours = trial.values[there], ours[there]
-    for how, scale in (("", 1.0), ("percentages", 100.0)):
-        off = np.abs(scale * ours - theirs).max()
-        if off <= SAME:
-            return how
-        for digits in (4, 3, 2):
-            if off <= 0.5 * 10.0**-digits + SAME and np.abs(np.round(theirs, digits) - theirs).max() < 1e-9:
-                return f"{how or 'rounded'} to {digits} digits"
-    return None
-
-
-_ORDERS: Mapping[str, Callable[[list[Document]], list[Document]]] = {
-    "as it is": lambda ranked: ranked,
-    "ascending": lambda ranked: ranked[::-1],
-    "docid": lambda ranked: sorted(ranked, reverse=True),
-    "docid ascending": sorted,
-    "line": lambda ranked: sorted(ranked, key=lambda document: document[::-1]),
-    "text": lambda ranked: sorted(ranked, key=lambda document: str(document.facts["score"]), reverse=True),
-}
-"""The made rankings sorted by another key."""
-
-
-def _judged(cases: list[Case], order: str) -> JudgedRun:
-    qids = [f"{number:02}" for number in range(len(cases))]
-    grades = [{str(each): grade for each, grade in case.grades.items()} for case in cases]
-    ranked = [{str(each): -float(rank) for rank, each in enumerate(_ORDERS[order](case.ranked))} for case in cases]
-    return judge(dict(zip(qids, grades, strict=True)), dict(zip(qids, ranked, strict=True)))
-
-
-def _fits(measure: Measure, cases: list[Case], trials: list[Trial], most: int) -> Iterator[tuple[Fit, FloatArray]]:
-    """Yield the ways, up to `most` changes away, with their values for some trials on the same queries."""
-    grades = sorted({grade for case in cases for grade in case.grades.values() if grade})
+def _fits(measure: Measure, cases: Sequence[Case], trials: Sequence[Trial], most: int) -> Iterator[_Fit]:
+    """Try the ways that are up to `most` changes away on trials with the same queries."""
+    qids, grades = [f"{number:02}" for number in range(len(cases))], sorted({*cases[0].grades.values()} - {0})
+    qrels = {qid: {str(each): grade for each, grade in case.grades.items()} for qid, case in zip(qids, cases, strict=True)}
+    judged = {}
+    for order, sort in _ORDERS.items():
+        ranked = [sort(case.ranked) for case in cases]
+        run = {qid: {str(each): -rank for rank, each in enumerate(some)} for qid, some in zip(qids, ranked, strict=True)}
+        judged[order] = judge(qrels, run)
     longest = max(len(case.ranked) for case in cases)
     situation = Situation(grades[-1], tuple(grades), False, False, longest, False, {}, True)
-    judged = {order: _judged(cases, order) for order in _ORDERS}
-    for way in ways(task_of(measure, profile_of(None), situation), situation, most=most):
+    for way in ways(task_of(measure, profile_of(None), situation), situation, most):
         settings = way.settings or {}
         order = "line" if settings["order"] == "line" else settings["run"]
         if order in judged:
             values = values_of(settings, judged[order])
-            for trial in trials:
-                yield Fit(way, trial, _how(trial, values)), values
+            yield from (_Fit(way, values, trial, trial.how(values)) for trial in trials)
 
 
 def explain_function(function: Callable[..., Any], measure: str | Measure) -> ExplainedFunction:
     """Explain how somebody's own function computes a measure, by calling it on made rankings.
 
-    The function is only called, many times, in the ways in which such functions take rankings and judgments; what it
-    prints is dropped. Its values are compared, query by query, with those of the measure and of its changes.
+    The function is only called, hundreds of times, in the ways in which such functions take rankings and judgments. What
+    it returns is compared, query by query, with the measure and with what people change in it.
 
     Parameters
     ----------
     function : callable
-        The function. It takes a ranking and judgments of a query, or of many; ids, labels, scores or a frame.
+        The function. It takes the ranking and the judgments of a query or of many: ids, labels, scores, ranks or
+        frames. What it prints is dropped.
     measure : str or Measure
         What it is meant to compute, such as ``nDCG@10``.
 
@@ -540,97 +483,94 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     Raises
     ------
     MeasureError
-        The measure is unknown or not computed from judgments, or `function` cannot be called.
+        The measure is unknown or has no value to explain, or `function` is no function.
 
     Examples
     --------
     >>> def precision(retrieved, relevant, k):
-    ...     return len(set(retrieved[:k]) & set(relevant)) / len(retrieved[:k])
+    ...     top = retrieved[:k]
+    ...     return sum(doc in relevant for doc in top) / len(top)
     >>> print(explain_function(precision, "P@5"))
-    precision computes P@5 with divided by min(k, documents retrieved).
-    It was called with retrieved, set of relevant, k.
-    Where nothing is retrieved, it raises ZeroDivisionError: division by zero.
+    precision computes P@5, but: divided by min(k, documents retrieved).
+    It was called as precision(retrieved=ids, relevant=set of relevant ids, k=k).
+    Where nothing is retrieved, it raises ZeroDivisionError.
     """
-    (read, *_) = parse_measures(measure)
+    (measured, *_) = parse_measures(measure)
+    if not has_number(measured):
+        raise MeasureError(f"measure {measured.name} has no value to explain", "Choose another measure.")
     if not callable(function):
         raise MeasureError(f"code must be a function, not {shown(function)}", "Give the function itself: code=ndcg.")
-    name = getattr(function, "__name__", type(function).__name__)
-    cutoff = given(read).get("cutoff")
+    name, heading, cutoff = _name(function), measured.heading, given(measured).get("cutoff")
     made = {key: cases_of(cutoff, *key) for key in product(VIEWS, (False, True))}
-    count = 0
     trials: dict[tuple[str, bool, bytes], Trial] = {}
     for named in (True, False):
         for call in calls_of(function, cutoff=cutoff is not None, named=named) if not trials else ():
-            count += 1
-            for trial in try_call(function, call, made[call.view, call.cut]):
+            for trial in _trials(call, made[call.view, call.cut]):
                 trials.setdefault((call.view, call.cut, trial.values.tobytes()), trial)
-    if not trials:
-        return ExplainedFunction(name, read, "", [], count, (), None)
     # A function of ids does not look at the grades of a dictionary.
-    of_ids = {key[1:] for key, trial in trials.items() if any(form.views == (BINARY,) for _, form in trial.call.forms)}
-    plain = any((GRADED, *key) in trials for key in of_ids)
-    some = sorted(
-        (trial for trial in trials.values() if not (plain and trial.call.view == GRADED)),
-        key=lambda trial: sum(map(bool, trial.problems)),
-    )
-    tried: list[tuple[Fit, FloatArray]] = []
-    # Grades show more than labels 0 and 1, and these show more than a single relevant document.
+    of_ids = {key[1:] for key, trial in trials.items() if any(form.views == "b" for _, form in trial.call.forms)}
+    blind = any((GRADED, *key) in trials for key in of_ids)
+    some = [trial for trial in trials.values() if not (blind and trial.call.view == GRADED)]
+    some.sort(key=lambda trial: sum(map(bool, trial.instead)))
+    if not some:
+        said = f"{name} gives no numbers that depend on the ranking, in any form of rankings and judgments that we tried."
+        return ExplainedFunction(name, measured, [], (said,))
+    tried: list[_Fit] = []
+    fits: list[_Fit] = []
     for view, most in product(VIEWS, range(1, MOST_CHANGES + 1)):
-        for cut in (False, True):
-            mine = [trial for trial in some if (trial.call.view, trial.call.cut) == (view, cut)]
-            tried += _fits(read, made[view, cut], mine, most) if mine else ()
-        fits = [pair for pair in tried if pair[0].how is not None]
-        if fits:
-            break
-    count = len({fit.way.name for fit, _ in tried})
-    if fits:
-        first, values = min(fits, key=lambda pair: (pair[0].how != "", -pair[0].way.prior))
-    else:
-        first, values = min(tried, key=lambda pair: _distance(pair[0].trial, pair[1]))
+        for cut in (False, True) if not fits else ():
+            alike = [trial for trial in some if (trial.call.view, trial.call.cut) == (view, cut)]
+            tried += _fits(measured, made[view, cut], alike, most) if alike else ()
+        fits = fits or [fit for fit in tried if fit.how is not None]
+    best = min(fits, key=lambda fit: (fit.how != "", -fit.way.prior)) if fits else None
+    first = best or min(tried, key=lambda fit: fit.trial.distance(fit.values))
     trial, cases = first.trial, made[first.trial.call.view, first.trial.call.cut]
+    called = f"It was called as {trial.call}" + f"; the number is {trial.place} of its result" * bool(trial.place) + "."
     notes = [f"It returns {first.how}."] * bool(first.how)
-    for case, problem, theirs, ours in zip(cases, trial.problems, trial.values, values, strict=True):
-        if problem:
-            notes.append(f"Where {case.name}, it {problem}.")
-        elif case.name in EDGES[1:] and abs(theirs - ours) > SAME:
-            notes.append(f"Where {case.name}, it returns {theirs:g}, and {read.heading} is {ours:g}.")
-    called = f"{trial.call}{f'; the number is result{trial.place}' * bool(trial.place)}"
-    if fits:
-        notes += _means(function, trial, cases)
-        names = {fit.way.name: fit.way for fit, _ in fits if fit.trial is trial and (fit.way.ids or not first.way.ids)}
-        same = [first.way] if not first.way.ids else list(names.values())
-        return ExplainedFunction(name, read, called, same, count, tuple(notes), None)
-    off = np.where(trial.compared, np.abs(trial.values - values), -1.0)
-    at = int(off.argmax())
-    query = f"{cases[at].name} ({cases[at]})"
-    differing = Differing(first.way, query, float(trial.values[at]), float(values[at]))
-    return ExplainedFunction(name, read, called, [], count, tuple(notes), differing)
+    about: dict[str, list[str]] = {}
+    for case, instead, theirs, ours in zip(cases, trial.instead, trial.values, first.values, strict=True):
+        if not instead and case.about in EDGES and abs(theirs - ours) > SAME:
+            instead = f"returns {theirs:g}, and {heading} is {ours:g}"
+        about.setdefault(instead, []).append(case.about)
+    notes += [f"Where {' or '.join(dict.fromkeys(which))}, it {instead}." for instead, which in about.items() if instead]
+    if best is None:
+        off = np.where(trial.compared, np.abs(trial.values - first.values), -1)
+        case, theirs, ours = cases[at := int(off.argmax())], trial.values[at], first.values[at]
+        left = sorted((grade for each, grade in case.grades.items() if each not in case.ranked), reverse=True)
+        said = f"{name} computes {heading} in none of the {len({fit.way.name for fit in tried})} ways that we tried."
+        nearest = (
+            f"The nearest is {first.way.name or 'the usual way'}. For the labels "
+            f"{' '.join(str(case.grades.get(each, '–')) for each in case.ranked)} in rank order, and "
+            f"{' '.join(map(str, left)) or 'none'} not retrieved, {name} returns {theirs:.6f}, and that way {ours:.6f}."
+        )
+        return ExplainedFunction(name, measured, [], (said, called, nearest, *notes))
+    same = {fit.way.name: fit.way for fit in fits if fit.trial is trial and fit.how == first.how}
+    same = same if first.way.ids else {"": first.way}
+    names = sorted(same, key=lambda each: -same[each].prior)[:MOST_WAYS]
+    said = f"{name} computes {heading}{f', but: {names[0]}' if names[0] else ' as usual'}."
+    notes = [f"The same as: {'; or '.join(names[1:])}."] * (len(names) > 1) + notes + _averaged(trial, cases)
+    return ExplainedFunction(name, measured, [same[each] for each in names], (said, called, *notes))
 
 
-def _distance(trial: Trial, ours: FloatArray) -> tuple[int, float]:
-    """Return on how many queries a way differs from a function, and by how much."""
-    off = np.abs(trial.values - ours)[trial.compared]
-    return int((off > SAME).sum()), float(off.sum())
-
-
-def _means(function: Callable[..., Any], trial: Trial, cases: list[Case]) -> list[str]:
-    """Say how a function that takes several queries averages them, if that is not the mean of all."""
-    there = np.flatnonzero(np.isfinite(trial.values))
+def _averaged(trial: Trial, cases: Sequence[Case]) -> list[str]:
+    """Return a sentence on how a function averages several queries, if it takes them, and not as usual."""
+    there = [number for number, instead in enumerate(trial.instead) if not instead.startswith("raises")]
     if not trial.call.several:
         return []
+    some, values = [cases[number] for number in there], np.nan_to_num(trial.values[there])
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            both = dict(numbers_in(trial.call(function, *(cases[at] for at in there))))
+        means = [value for place, value in trial.call(*some) if place == trial.place or place == f"[{len(some) - 1}]"]
     except (Exception, SystemExit) as error:
-        return [f"Of several queries, it raises {type(error).__name__}: {error}."]
-    mean, alone = both.get(trial.place, math.nan), trial.values[there]
-    kept = {
-        "": np.ones(len(there), bool),
-        "the queries with relevant documents": np.array([bool(cases[at].gold) for at in there]),
-        "the queries with documents retrieved": np.array([bool(cases[at].ranked) for at in there]),
-        "the queries with a value above 0": alone > 0,
+        return [f"For several queries, it raises {type(error).__name__}."]
+    if len(means) != 1:
+        return []  # it returns a number for each query
+    over = {
+        "": [True for _ in some],
+        " over the queries with relevant documents": [bool(case.gold) for case in some],
+        " over the queries with retrieved documents": [bool(case.ranked) for case in some],
+        " over the queries with a value above 0": [value > 0 for value in values],
     }
-    for words, which in kept.items():
-        if not math.isfinite(mean) or abs(alone[which].mean() - mean) <= SAME:
-            return [f"Of several queries, it returns the mean of {words}."] * bool(words)
-    return ["Of several queries, it returns another number than the mean of their values, such as a micro-average."]
+    for words, counted in over.items():
+        if abs(values[counted].mean() - means[0]) <= SAME:
+            return [f"It averages{words}."] * bool(words)
+    return ["For several queries, it returns another number than their mean, such as a micro-average."]
