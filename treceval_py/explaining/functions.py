@@ -200,8 +200,8 @@ class Form(NamedTuple):
 
 
 FORMS = (
-    Form("k", "k", "gbs", lambda case: case.k),
-    Form("k", "[k]", "gbs", lambda case: [case.k]),
+    Form("k", "the cutoff", "gbs", lambda case: case.k),
+    Form("k", "[the cutoff]", "gbs", lambda case: [case.k]),
     Form("retrieved", "ids", "gbs", lambda case: list(case.ranked)),
     Form("retrieved", "(id, score) pairs", "gbs", lambda case: [(each, each.score) for each in case.ranked]),
     Form("retrieved", "{id: score}", "gbs", lambda case: {each: each.score for each in case.lines}),
@@ -392,7 +392,7 @@ def _trials(call: Call, cases: Sequence[Case]) -> Iterator[Trial]:
     for case in cases:
         try:
             results.append(dict(call(case)))
-            instead.append("" if any(map(math.isfinite, results[-1].values())) else "returns no number")
+            instead.append("" if any(map(math.isfinite, results[-1].values())) else "returns None or NaN")
         except (Exception, SystemExit) as error:
             if not results:
                 return
@@ -492,7 +492,7 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     ...     return sum(doc in relevant for doc in top) / len(top)
     >>> print(explain_function(precision, "P@5"))
     precision computes P@5, but: divided by min(k, documents retrieved).
-    It was called as precision(retrieved=ids, relevant=set of relevant ids, k=k).
+    It was called as precision(retrieved=ids, relevant=set of relevant ids, k=the cutoff).
     Where nothing is retrieved, it raises ZeroDivisionError.
     """
     (measured, *_) = parse_measures(measure)

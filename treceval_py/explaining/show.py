@@ -38,6 +38,8 @@ def _about(each: Explained, profile: str) -> str:
     lines = [each.measure.heading, "=" * len(each.measure.heading), ""]
     if each.claim is not None:
         lines += [*_about_claim(each, each.claim), ""]
+    if each.code is not None:
+        lines += [*each.code.sentences, ""]
     lines.append("  value   queries  given by")
     lines += [f"  {given.value:7} {given.queries:7}  {', '.join(given.names)}" for given in by_value(each.rows)]
     lines.append("")
@@ -195,7 +197,9 @@ def document_of(shown: Explanation | Arithmetic, _: Style) -> Document:
         tables = [_terms(shown)]
     else:
         tables = [
-            table for each in shown.measures for table in (*_claim(each), _profiles(each), *_walks(each, shown.profile))
+            table
+            for each in shown.measures
+            for table in (*_claim(each), *_code(each), _profiles(each), *_walks(each, shown.profile))
         ]
         tables[0] = tables[0]._replace(notes=(_head(shown), *tables[0].notes))
     return Document("explanation", tables, lambda _: Made())
@@ -214,6 +218,13 @@ def _claim(each: Explained) -> Iterator[Table]:
     )
     notes = (_by_chance(each),) if each.matches and each.matches[0].variant.cost == PAIR else ()
     yield Table(columns, "ways", heading=f"{each.measure.heading} = {each.claim.text} is {by}", notes=notes)
+
+
+def _code(each: Explained) -> Iterator[Table]:
+    """Lay out how a user's own function computes the measure."""
+    if each.code is not None:
+        heading = f"{each.measure.heading} by {each.code.name}"
+        yield Table((Column("your function", list(each.code.sentences), text=True),), "code", heading=heading)
 
 
 def _profiles(each: Explained) -> Table:
