@@ -135,9 +135,9 @@ def cases_of(cutoff: int | None, view: str, cut: bool) -> list[Case]:
         Whether lists end at the cutoff.
     """
     k, deal = cutoff or 10, random.Random(7)
-    mixed = ["".join(deal.choices("-0123", (3, 3, 2, 2, 1), k=k + 2 + 5 * number)) for number in range(4)]
+    mixed = ["".join(deal.choices("-0123", (3, 3, 2, 2, 1), k=k + 2 + 3 * number)) for number in range(6)]
     cases = [
-        *(("many documents are judged", ranked, "321100"[number:]) for number, ranked in enumerate(mixed)),
+        *(("many documents are judged", ranked, "3211100"[number:]) for number, ranked in enumerate(mixed)),
         ("more than k documents are relevant", f"1{mixed[0]}", "2" + "1" * k),
         ("only the first document is relevant", "2" + "-0" * k, "0"),
         ("the first relevant document is in the middle", ("-0" * k)[: (k - 1) // 2] + f"2{mixed[1]}", "2"),
@@ -208,7 +208,7 @@ FORMS = (
     Form("relevant", "set of relevant ids", "b", lambda case: set(case.gold)),
     Form("relevant", "list of relevant ids", "b", lambda case: list(case.gold)),
     Form("relevant", "{id: grade}", "gb", lambda case: case.gold),
-    Form("relevant", "{id: grade}, 0 too", "gb", lambda case: dict(case.grades)),
+    Form("relevant", "{id: grade}, 0 too", "g", lambda case: dict(case.grades)),
     Form("relevant", "the relevant id", "s", lambda case: next(iter(case.gold), None)),
     Form("grades", "{id: grade}", "g", lambda case: case.gold),
     Form("labels", "labels", "gb", lambda case: case.labels),
@@ -317,7 +317,9 @@ def calls_of(function: Callable[..., Any], *, cutoff: bool, named: bool) -> Iter
         roles = usual.split() + k
         taken = required + [each for each in optional if {*roles}.intersection(_roles(each.name))]
         for order in permutations(roles) if len(taken) == len(roles) else ():
-            if named != all(role in (_roles(each.name) or roles) for each, role in zip(taken, order, strict=True)):
+            # A number may be anything; it is a rank only if it is called one.
+            known = [_roles(each.name) or {*roles} - {"rank"} for each in taken]
+            if named != all(role in some for some, role in zip(known, order, strict=True)):
                 continue
             choices = [[form for form in FORMS if form.role == role] for role in order]
             for lift, view, cut, *forms in product(LIFTS, VIEWS, {False, cutoff and not k}, *choices):
@@ -523,7 +525,7 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
             tried += _fits(measured, made[view, cut], alike, most) if alike else ()
         fits = fits or [fit for fit in tried if fit.how is not None]
     best = min(fits, key=lambda fit: (fit.how != "", -fit.way.prior)) if fits else None
-    first = best or min(tried, key=lambda fit: fit.trial.distance(fit.values))
+    first = best or min(tried, key=lambda fit: (fit.trial is not some[0], *fit.trial.distance(fit.values)))
     trial, cases = first.trial, made[first.trial.call.view, first.trial.call.cut]
     called = f"It was called as {trial.call}" + f"; the number is {trial.place} of its result" * bool(trial.place) + "."
     notes = [f"It returns {first.how}."] * bool(first.how)
