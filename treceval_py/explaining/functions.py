@@ -140,10 +140,11 @@ def cases_of(cutoff: int | None, view: str, cut: bool) -> list[Case]:
         *(("many documents are judged", ranked, "3211100"[number:]) for number, ranked in enumerate(mixed)),
         ("more than k documents are relevant", f"1{mixed[0]}", "2" + "1" * k),
         ("only the first document is relevant", "2" + "-0" * k, "0"),
-        ("the first relevant document is in the middle", ("-0" * k)[: (k - 1) // 2] + f"2{mixed[1]}", "2"),
+        ("the first relevant document is in the middle", ("-0" * k)[: (k - 1) // 2] + f"21{mixed[1]}", "2"),
         ("the first relevant document is low", ("-0" * k)[: k * 3 // 4] + f"2{mixed[1]}", "2"),
         ("the first relevant document is at rank k", ("0-" * k)[: k - 1] + "2", "1"),
         ("the first relevant document is below rank k", ("-0" * k)[:k] + "21", "1"),
+        ("the first relevant document is far below rank k", ("0-" * k)[: k + 3] + "1", "2"),
         ("few documents are retrieved", "-201-0120"[: max(k // 2, 2)], "3111111"),
         ("all relevant documents are in a short list", "-1021"[: max(k - 2, 2)], "00"),
         ("no relevant document is retrieved", ("0-" * k)[: k // 2 + 1], "21"),
@@ -485,7 +486,7 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     Raises
     ------
     MeasureError
-        The measure is unknown or has no value to explain, or `function` is no function.
+        The measure is unknown or has no value to explain, or `function` is not one of Python.
 
     Examples
     --------
@@ -500,8 +501,11 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     (measured, *_) = parse_measures(measure)
     if not has_number(measured):
         raise MeasureError(f"measure {measured.name} has no value to explain", "Choose another measure.")
-    if not callable(function):
-        raise MeasureError(f"code must be a function, not {shown(function)}", "Give the function itself: code=ndcg.")
+    try:
+        inspect.signature(function)
+    except (TypeError, ValueError):
+        hint = "Write code=lambda retrieved, relevant, k: …, which calls yours."
+        raise MeasureError(f"code must be a function of Python, not {shown(function)}", hint) from None
     name, heading, cutoff = _name(function), measured.heading, given(measured).get("cutoff")
     made = {key: cases_of(cutoff, *key) for key in product(VIEWS, (False, True))}
     trials: dict[tuple[str, bool, bytes], Trial] = {}
