@@ -44,7 +44,7 @@ MOST_WAYS, MOST_DOCUMENTS = 3000, 300_000
 AS_LIKELY = 0.03
 """How often a way is seen, against the most plausible one, to be named with it."""
 
-CHANCE, NEAR = 0.05, 0.05
+CHANCE, NEAR = 0.02, 0.05
 """A match may be by chance if ways as plausible give this share of the numbers as near to the claim as that."""
 
 
@@ -462,8 +462,9 @@ def _chance(claim: Claim, rows: Sequence[Row], first: Match) -> float:
     unit = 10.0**-claim.digits / (100 if first.how == "as a percentage" else 1)
     mean, prior = first.outcome.mean, first.variant.prior
     means = [row.outcome.mean for row in rows if row.outcome is not None and row.variant.prior >= prior]
-    near = {round(each / unit) for each in means if abs(each - mean) <= NEAR}
-    return (len(near) - 1) / max(2 * NEAR / unit, 1)
+    width = max(min(NEAR, abs(mean) / 4), unit)
+    near = {round(each / unit) for each in means if abs(each - mean) <= width}
+    return (len(near) - 1) / (2 * width / unit)
 
 
 def rows_of(scorer: Scorer, variants: Sequence[Variant]) -> list[Row]:

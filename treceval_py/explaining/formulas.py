@@ -112,14 +112,14 @@ def _least(names: str, parts: Parts, run: JudgedRun) -> IntArray:
         "n": lambda: run.num_ret,
         "R": lambda: run.num_rel(level),
         "N": lambda: run.num_nonrel(level),
-        "h": lambda: run.count(_relevant(parts, run).query),
+        "h": lambda: run.count(relevant_within(parts, run).query),
         "H": lambda: run.num_rel_ret(level),
     }
     least: IntArray = reduce(np.minimum, [numbers[name]() for name in names.split("&")])
     return least
 
 
-def _relevant(parts: Parts, run: JudgedRun) -> Found:
+def relevant_within(parts: Parts, run: JudgedRun) -> Found:
     """Return the relevant documents within the cutoff."""
     cutoff, skips = parts["cutoff"], "skip" in parts
     known = run.found(parts["level"])
@@ -136,17 +136,17 @@ def _relevant(parts: Parts, run: JudgedRun) -> Found:
 
 
 def _count(parts: Parts, run: JudgedRun) -> Ratio:
-    hits = run.count(_relevant(parts, run).query)
+    hits = run.count(relevant_within(parts, run).query)
     return _divided(np.minimum(hits, 1) if parts.get("top") == "any" else hits, _least(parts["by"], parts, run))
 
 
 def _f1(parts: Parts, run: JudgedRun) -> Ratio:
     retrieved, relevant = (_least(parts[by], parts, run) for by in ("by", "rby"))
-    return _divided(2 * run.count(_relevant(parts, run).query), np.where(relevant > 0, retrieved + relevant, 0))
+    return _divided(2 * run.count(relevant_within(parts, run).query), retrieved + relevant)
 
 
 def _average_precision(parts: Parts, run: JudgedRun) -> Ratio:
-    query, rank, nth, *_ = _relevant(parts, run)
+    query, rank, nth, *_ = relevant_within(parts, run)
     if parts["terms"] == "ranks":  # a document adds 1 / r to the precision at each rank r from its own on
         last = _least("k", parts, run)
         inverse = np.cumsum([0.0, *(1 / np.arange(1, int(last.max(initial=0)) + 1))])
@@ -158,7 +158,7 @@ def _average_precision(parts: Parts, run: JudgedRun) -> Ratio:
 
 
 def _reciprocal_rank(parts: Parts, run: JudgedRun) -> Ratio:
-    query, rank, nth, *_ = _relevant(parts, run)
+    query, rank, nth, *_ = relevant_within(parts, run)
     below = _least(parts["by"], parts, run)
     if parts["terms"] == "first":
         query, rank = query[nth == 1], rank[nth == 1]
@@ -243,8 +243,8 @@ def _ideal(parts: Parts, run: JudgedRun, longest: int) -> FloatArray:
     """Return the discounted gains of the ideal ranking. (Q,)."""
     gain = parts.get("ideal_gain", parts["gain"])
     weights = _weights(parts.get("ideal_discount", parts["discount"]), max(longest, parts["k"] or 0))
-    whole = parts["ideal_cut"] == "" or parts["k"] is None and parts["ideal_cut"] == "k"
-    cut = None if whole else _least(parts["ideal_cut"], {**parts, "level": 1}, run)
+    names = "&".join(name for name in parts["ideal_cut"].split("&") if name != "k" or parts["k"] is not None)
+    cut = _least(names, {**parts, "level": 1}, run) if names else None
     if parts["ideal"] in ("ones", "tops"):
         worth = 1.0 if parts["ideal"] == "ones" else float(_gain(gain, np.array([_top(run)]), run)[0])
         of_all: FloatArray = worth * np.cumsum(weights)[run.num_ret if cut is None else cut]
@@ -304,7 +304,8 @@ def _binary_preference(parts: Parts, run: JudgedRun) -> Ratio:
         others = np.minimum(run.count(run.ideal.query) - relevant, relevant)
     elif parts["negative"] == "unjudged too":
         passed = rank - nth
-    return _divided(run.sum(query, 1 - ratio(np.minimum(passed, relevant[query]), others[query])), relevant)
+    above = run.sum(query, 1 - ratio(np.minimum(passed, relevant[query]), others[query]))
+    return _divided(np.where(relevant > 0, 1 + relevant * above, 0) if "added" in parts else above, relevant)
 
 
 def _as_it_is(parts: Parts, run: JudgedRun) -> Ratio:

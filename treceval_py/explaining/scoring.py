@@ -13,7 +13,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
 from treceval_py.errors import TrecevalError
-from treceval_py.explaining.formulas import Ratio, ratio_of, settled, values_of
+from treceval_py.explaining.formulas import Ratio, ratio_of, relevant_within, settled, values_of
 from treceval_py.explaining.variants import MOST_GRADES, Situation, Variant
 from treceval_py.judging.judged import JudgedRun, ratio
 from treceval_py.judging.located import UNJUDGED, Reduced, numbered, reduced
@@ -156,6 +156,8 @@ class Scorer:
             both = [{**settings, "formula": "count", "top": "hits", "by": settings[by]} for by in ("by", "rby")]
             p, r = (float(values_of(each, judged)[counted].mean()) for each in both)
             mean = 2 * p * r / (p + r) if p + r else 0.0
+        elif kind == "one list":
+            mean = self._of_one_list(settings, judged, counted)
         elif kind == "geometric":
             mean = float(np.exp(np.log(np.maximum(some, 1e-5)).mean()))
         elif kind == "mean":
@@ -163,6 +165,18 @@ class Scorer:
         else:
             mean = settings["measure"].family.average(some, count)
         return Outcome(mean, judged.qids, np.where(counted, values, np.nan), counted)
+
+    def _of_one_list(self, settings: Mapping[str, Any], judged: JudgedRun, counted: BoolArray) -> float:
+        """Return the AP of the rankings of all queries, put into one list in the order of the run."""
+        place = {qid: number for number, qid in enumerate(self.run.qids)}
+        order = np.argsort([place.get(qid, len(place)) for qid in judged.qids], kind="stable")
+        sizes = np.where(counted, np.minimum(judged.num_ret, settings["cutoff"] or judged.num_ret), 0)
+        begins = np.zeros_like(sizes)
+        begins[order] = np.cumsum(sizes[order]) - sizes[order]
+        hits = relevant_within(settings, judged)
+        ranks = np.sort((begins[hits.query] + hits.rank)[counted[hits.query]])
+        relevant = judged.num_rel(settings["level"])[counted].sum()
+        return float(ratio((np.arange(1, len(ranks) + 1) / ranks).sum(), relevant))
 
     def _counted(self, settings: Mapping[str, Any], judged: JudgedRun, values: FloatArray) -> BoolArray:
         """Return which queries are averaged. (Q,)."""
