@@ -328,7 +328,10 @@ def with_names_that_say_nothing(score: Scored) -> Callable[..., Any]:
 
 def with_keywords(score: Scored) -> Callable[..., Any]:
     def metric(*, expected_ids: set[str], retrieved_ids: list[str], top_k: int = 3) -> dict[str, float]:
-        return {"k": top_k, f"value@{top_k}": round(100 * score(retrieved_ids, dict.fromkeys(expected_ids, 1), top_k), 2)}
+        return {
+            "k": top_k,
+            f"value@{top_k}": round(100 * score(retrieved_ids, dict.fromkeys(expected_ids, 1), top_k), 2),
+        }
 
     return metric
 
@@ -366,7 +369,9 @@ MISTAKES = {
     for name, (_, parts) in wrong_metrics.METRICS.items()
 }
 MISTAKES["nDCG"] = [ids for ids in MISTAKES["nDCG"] if NOT_SHOWN.isdisjoint(ids)]
-MISTAKES["nDCG"] += list(product(("ideal-topk", "ideal-retrieved", "ideal-uncut", "ideal-none"), ("gain-exp", "log2-rank")))
+MISTAKES["nDCG"] += list(
+    product(("ideal-topk", "ideal-retrieved", "ideal-uncut", "ideal-none"), ("gain-exp", "log2-rank"))
+)
 MISTAKES["nDCG"] += [("ideal-topk", "log2-rank", "gain-exp"), ("ideal-k-ones", "gain-01")]
 
 GRADES = {"gain", "ideal-r-ones", "ideal-max-grade"}
@@ -394,7 +399,7 @@ def catalogue() -> Iterator[Any]:
             seen = measure in ("ERR", "Bpref") or any(cause.startswith(tuple(GRADES)) for cause in ids)
             for form in GRADED_FORMS if seen else (*FORMS, *GRADED_FORMS):
                 # In each form the usual value, and a mistake of each measure, are tried quickly.
-                quick = form is with_set and ids == () or ids == ("ideal-topk", "log2-rank", "gain-exp")
+                quick = (form is with_set and ids == ()) or ids == ("ideal-topk", "log2-rank", "gain-exp")
                 marks = () if quick else pytest.mark.slow
                 yield pytest.param(measure, ids, form, marks=marks, id=f"{measure}-{'+'.join(ids)}-{form.__name__}")
 
@@ -436,9 +441,7 @@ def test_a_random_function_is_none(measure: str) -> None:
 def test_what_fits_nowhere_is_shown_on_the_ranking_where_it_differs_most() -> None:
     said, called, nearest = explain_function(sqrt_of_precision, "P@5").sentences
     assert said.startswith("sqrt_of_precision computes P@5 in none of the ")
-    assert called == (
-        "It was called as sqrt_of_precision(retrieved=ids, relevant=set of relevant ids, k=the cutoff)."
-    )
+    assert called == ("It was called as sqrt_of_precision(retrieved=ids, relevant=set of relevant ids, k=the cutoff).")
     theirs, ours = map(float, re.findall(r"returns ([\d.]+), and that way ([\d.]+)\.", nearest)[0])
     labels = re.findall(r"For the labels (.*) in rank order", nearest)[0].split()
     hits = sum(label not in "–0" for label in labels[:5])
@@ -474,7 +477,7 @@ def sentences(function: Callable[..., Any], measure: str) -> list[str]:
 
 
 def test_the_case_without_relevant_documents_is_said() -> None:
-    assert sentences(recall_one_without_gold, "R@5") == ["Where no document is relevant, it returns 1, and R@5 is 0."]
+    assert sentences(recall_one_without_gold, "R@5") == ["Where no document is relevant, it returns 1, not 0."]
     assert sentences(precision_of_list, "P@5") == ["Where nothing is retrieved, it raises ZeroDivisionError."]
     assert sentences(recall_at_k, "R@5") == []
     assert sentences(reciprocal_rank, "RR") == [

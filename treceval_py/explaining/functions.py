@@ -10,6 +10,7 @@ import random
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import permutations, product
 from numbers import Real
 from typing import Any, NamedTuple
@@ -41,11 +42,11 @@ UNCUT = 1000
 GRADED, BINARY, SINGLE = VIEWS = "graded", "binary", "single"
 """What a function may learn of the judgments; the first says most."""
 
-_KEYS: Mapping[str, Sequence[str]] = {
-    "query": ("query", "query_id", "qid", "user", "user_id", "topic"),
-    "id": ("id", "_id", "doc_id", "docid", "document_id", "chunk_id", "item", "item_id", "text", "content", "page_content"),
-    "label": ("label", "relevance", "rel", "grade", "gain", "rating", "y_true", "relevant", "is_relevant"),
-    "score": ("score", "y_score", "y_pred", "prediction", "similarity"),
+_KEYS: Mapping[str, str] = {
+    "query": "query query_id qid user user_id topic",
+    "id": "id _id doc_id docid document_id chunk_id item item_id text content page_content",
+    "label": "label relevance rel grade gain rating y_true relevant is_relevant",
+    "score": "score y_score y_pred prediction similarity",
 }
 """Usual names of columns, keys and attributes."""
 
@@ -134,7 +135,7 @@ def cases_of(cutoff: int | None, view: str, cut: bool) -> list[Case]:
     cut : bool
         Whether lists end at the cutoff.
     """
-    k, deal = cutoff or 10, random.Random(7)
+    k, deal = cutoff or 10, random.Random(7)  # noqa: S311
     mixed = ["".join(deal.choices("-0123", (3, 3, 2, 2, 1), k=k + 2 + 3 * number)) for number in range(6)]
     cases = [
         *(("many documents are judged", ranked, "3211100"[number:]) for number, ranked in enumerate(mixed)),
@@ -153,18 +154,20 @@ def cases_of(cutoff: int | None, view: str, cut: bool) -> list[Case]:
     ]
     made = []
     for seed, (about, ranked, missed) in enumerate(cases):
-        ids = random.Random(seed).sample(range(10_000, 99_999), len(ranked + missed))
+        numbers = random.Random(seed).sample(range(10_000, 99_999), len(ranked + missed))  # noqa: S311
+        documents = [Document(f"doc-{number}") for number in numbers]
         grades: dict[Document, int] = {}
-        documents = [Document(f"doc-{number}") for number in ids]
         for rank, (document, label) in enumerate(zip(documents, ranked + missed, strict=True), 1):
-            grade = 0 if label == "-" else int(label) if view == GRADED else min(int(label), 1)
-            if view == SINGLE and any(grades.values()):
-                label, grade = "-", 0
-            if label != "-":
-                grades[document] = grade
-            facts = {"query": f"q{seed}", "id": str(document), "label": grade, "score": 10.25 - rank / 16}
-            document.facts = {key: facts[kind] for kind, keys in _KEYS.items() for key in keys}
-            document.facts |= {"rank": rank, "metadata": dict.fromkeys(_KEYS["id"], str(document))}
+            if label != "-" and not (view == SINGLE and any(grades.values())):
+                grades[document] = int(label) if view == GRADED else min(int(label), 1)
+            facts = {
+                "query": f"q{seed}",
+                "id": str(document),
+                "label": grades.get(document, 0),
+                "score": 10.25 - rank / 16,
+            }
+            document.facts = {key: facts[kind] for kind, keys in _KEYS.items() for key in keys.split()}
+            document.facts |= {"rank": rank, "metadata": dict.fromkeys(_KEYS["id"].split(), str(document))}
         retrieved = documents[: min(len(ranked), k) if cut else len(ranked)]
         made.append(Case(about, retrieved, dict(sorted(grades.items())), cutoff or UNCUT))
     return made
@@ -176,7 +179,8 @@ def cases_of(cutoff: int | None, view: str, cut: bool) -> list[Case]:
 def _frame(queries: Sequence[Sequence[Document]]) -> Any:
     import pandas as pd
 
-    return pd.DataFrame([each.facts for documents in queries for each in documents]).drop(columns="metadata", errors="ignore")
+    rows = [document.facts for documents in queries for document in documents]
+    return pd.DataFrame(rows).drop(columns="metadata", errors="ignore")
 
 
 class Form(NamedTuple):
@@ -219,11 +223,13 @@ FORMS = (
     Form("total", "number of relevant documents", "gb", lambda case: len(case.gold)),
     Form("truth", "labels", "gb", lambda case: np.array([each.label for each in case.lines])),
     Form("scores", "scores", "gb", lambda case: np.array([each.score for each in case.lines])),
-    *(Form("rank", f"rank or {miss}", "s", lambda case, miss=miss: case.rank(miss)) for miss in (None, 0, -1)),
+    *(Form("rank", f"rank or {missing}", "s", partial(Case.rank, missing=missing)) for missing in (None, 0, -1)),
     Form("run", "frame of the run", "gb", lambda case: case.lines),
     Form("judgments", "frame of the judgments", "gb", lambda case: list(case.grades)),
 )
-CALLS = "retrieved relevant,retrieved relevant grades,labels,labels all,labels total,truth scores,rank,run,run judgments"
+CALLS = (
+    "retrieved relevant,retrieved relevant grades,labels,labels all,labels total,truth scores,rank,run,run judgments"
+)
 """What functions take, besides a cutoff."""
 
 NAMES = {
@@ -319,8 +325,8 @@ def calls_of(function: Callable[..., Any], *, cutoff: bool, named: bool) -> Iter
         taken = required + [each for each in optional if {*roles}.intersection(_roles(each.name))]
         for order in permutations(roles) if len(taken) == len(roles) else ():
             # A number may be anything; it is a rank only if it is called one.
-            known = [_roles(each.name) or {*roles} - {"rank"} for each in taken]
-            if named != all(role in some for some, role in zip(known, order, strict=True)):
+            names = [_roles(each.name) or [role for role in roles if role != "rank"] for each in taken]
+            if named != all(role in some for some, role in zip(names, order, strict=True)):
                 continue
             choices = [[form for form in FORMS if form.role == role] for role in order]
             for lift, view, cut, *forms in product(LIFTS, VIEWS, {False, cutoff and not k}, *choices):
@@ -396,7 +402,7 @@ def _trials(call: Call, cases: Sequence[Case]) -> Iterator[Trial]:
         try:
             results.append(dict(call(case)))
             instead.append("" if any(map(math.isfinite, results[-1].values())) else "returns None or NaN")
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             if not results:
                 return
             results.append({})
@@ -447,13 +453,15 @@ class _Fit(NamedTuple):
 
 def _fits(measure: Measure, cases: Sequence[Case], trials: Sequence[Trial], most: int) -> Iterator[_Fit]:
     """Try the ways that are up to `most` changes away on trials with the same queries."""
-    qids, grades = [f"{number:02}" for number in range(len(cases))], sorted({*cases[0].grades.values()} - {0})
-    qrels = {qid: {str(each): grade for each, grade in case.grades.items()} for qid, case in zip(qids, cases, strict=True)}
-    judged = {}
+    qids, judged = [f"{number:02}" for number in range(len(cases))], {}
+    qrels = {
+        qid: {str(key): grade for key, grade in case.grades.items()} for qid, case in zip(qids, cases, strict=True)
+    }
+    grades = sorted({*cases[0].grades.values()} - {0})
     for order, sort in _ORDERS.items():
-        ranked = [sort(case.ranked) for case in cases]
-        run = {qid: {str(each): -rank for rank, each in enumerate(some)} for qid, some in zip(qids, ranked, strict=True)}
-        judged[order] = judge(qrels, run)
+        ranked = (sort(case.ranked) for case in cases)
+        scores = ({str(document): -rank for rank, document in enumerate(documents)} for documents in ranked)
+        judged[order] = judge(qrels, dict(zip(qids, scores, strict=True)))
     longest = max(len(case.ranked) for case in cases)
     situation = Situation(grades[-1], tuple(grades), False, False, longest, False, {}, True)
     for way in ways(task_of(measure, profile_of(None), situation), situation, most):
@@ -467,8 +475,8 @@ def _fits(measure: Measure, cases: Sequence[Case], trials: Sequence[Trial], most
 def explain_function(function: Callable[..., Any], measure: str | Measure) -> ExplainedFunction:
     """Explain how somebody's own function computes a measure, by calling it on made rankings.
 
-    The function is only called, hundreds of times, in the ways in which such functions take rankings and judgments. What
-    it returns is compared, query by query, with the measure and with what people change in it.
+    The function is only called, hundreds of times, in the ways in which such functions take rankings and judgments.
+    What it returns is compared, query by query, with the measure and with what people change in it.
 
     Parameters
     ----------
@@ -506,77 +514,101 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     except (TypeError, ValueError):
         hint = "Write code=lambda retrieved, relevant, k: …, which calls yours."
         raise MeasureError(f"code must be a function of Python, not {shown(function)}", hint) from None
-    name, heading, cutoff = _name(function), measured.heading, given(measured).get("cutoff")
+    cutoff = given(measured).get("cutoff")
     made = {key: cases_of(cutoff, *key) for key in product(VIEWS, (False, True))}
+    trials = _all_trials(function, made, cutoff=cutoff is not None)
+    if not trials:
+        said = "gives no numbers that depend on the ranking, in any form of rankings and judgments that we tried."
+        return ExplainedFunction(_name(function), measured, [], (f"{_name(function)} {said}",))
+    tried: list[_Fit] = []
+    fits: list[_Fit] = []
+    for view, most in product(VIEWS, range(1, MOST_CHANGES + 1)):
+        for cut in (False, True) if not fits else ():
+            alike = [trial for trial in trials if (trial.call.view, trial.call.cut) == (view, cut)]
+            tried += _fits(measured, made[view, cut], alike, most) if alike else ()
+        fits = fits or [fit for fit in tried if fit.how is not None]
+    best = min(fits, key=lambda fit: (fit.how != "", -fit.way.prior)) if fits else None
+    first = best or min(tried, key=lambda fit: (fit.trial is not trials[0], *fit.trial.distance(fit.values)))
+    cases = made[first.trial.call.view, first.trial.call.cut]
+    named = {fit.way.name: fit.way for fit in fits if fit.trial is first.trial and fit.how == first.how}
+    named = named if first.way.ids else {"": first.way} if best else {}
+    same = sorted(named.values(), key=lambda way: -way.prior)[:MOST_WAYS]
+    if best is None:
+        how = f" in none of the {len({fit.way.name for fit in tried})} ways that we tried."
+    else:
+        how = f", but: {first.way.name}." if first.way.ids else " as usual."
+    place = f"; the number is {first.trial.place} of its result" if first.trial.place else ""
+    sentences = [
+        f"{_name(function)} computes {measured.heading}{how}",
+        f"It was called as {first.trial.call}{place}.",
+        *([_difference(first, cases)] if best is None else []),
+        *([f"The same as: {'; or '.join(way.name for way in same[1:])}."] if same[1:] else []),
+        *([f"It returns {first.how}."] if first.how else []),
+        *_special(first, cases),
+        *(_averaged(first.trial, cases) if best else []),
+    ]
+    return ExplainedFunction(_name(function), measured, same, tuple(sentences))
+
+
+def _all_trials(
+    function: Callable[..., Any], made: Mapping[tuple[str, bool], Sequence[Case]], *, cutoff: bool
+) -> list[Trial]:
+    """Call a function in all ways that fit the names of its parameters, or else in all others."""
     trials: dict[tuple[str, bool, bytes], Trial] = {}
     for named in (True, False):
-        for call in calls_of(function, cutoff=cutoff is not None, named=named) if not trials else ():
+        for call in calls_of(function, cutoff=cutoff, named=named) if not trials else ():
             for trial in _trials(call, made[call.view, call.cut]):
                 trials.setdefault((call.view, call.cut, trial.values.tobytes()), trial)
     # A function of ids does not look at the grades of a dictionary.
     of_ids = {key[1:] for key, trial in trials.items() if any(form.views == "b" for _, form in trial.call.forms)}
     blind = any((GRADED, *key) in trials for key in of_ids)
     some = [trial for trial in trials.values() if not (blind and trial.call.view == GRADED)]
-    some.sort(key=lambda trial: sum(map(bool, trial.instead)))
-    if not some:
-        said = f"{name} gives no numbers that depend on the ranking, in any form of rankings and judgments that we tried."
-        return ExplainedFunction(name, measured, [], (said,))
-    tried: list[_Fit] = []
-    fits: list[_Fit] = []
-    for view, most in product(VIEWS, range(1, MOST_CHANGES + 1)):
-        for cut in (False, True) if not fits else ():
-            alike = [trial for trial in some if (trial.call.view, trial.call.cut) == (view, cut)]
-            tried += _fits(measured, made[view, cut], alike, most) if alike else ()
-        fits = fits or [fit for fit in tried if fit.how is not None]
-    best = min(fits, key=lambda fit: (fit.how != "", -fit.way.prior)) if fits else None
-    first = best or min(tried, key=lambda fit: (fit.trial is not some[0], *fit.trial.distance(fit.values)))
-    trial, cases = first.trial, made[first.trial.call.view, first.trial.call.cut]
-    called = f"It was called as {trial.call}" + f"; the number is {trial.place} of its result" * bool(trial.place) + "."
-    notes = [f"It returns {first.how}."] * bool(first.how)
+    return sorted(some, key=lambda trial: sum(map(bool, trial.instead)))
+
+
+def _difference(fit: _Fit, cases: Sequence[Case]) -> str:
+    """Show the query on which the nearest way differs most from a function."""
+    theirs = fit.trial.values
+    at = int(np.where(fit.trial.compared, np.abs(theirs - fit.values), -1).argmax())
+    ranked, grades = cases[at].ranked, cases[at].grades
+    left = sorted((grade for document, grade in grades.items() if document not in ranked), reverse=True)
+    return (
+        f"The nearest is {fit.way.name or 'the usual way'}. For the labels "
+        f"{' '.join(str(grades.get(document, '–')) for document in ranked)} in rank order, and "
+        f"{' '.join(map(str, left)) or 'none'} not retrieved, it returns {theirs[at]:.6f}, and that way "
+        f"{fit.values[at]:.6f}."
+    )
+
+
+def _special(fit: _Fit, cases: Sequence[Case]) -> list[str]:
+    """Say for which queries a function returns no number, or an unusual one where there is nothing to compute."""
     about: dict[str, list[str]] = {}
-    for case, instead, theirs, ours in zip(cases, trial.instead, trial.values, first.values, strict=True):
+    for case, instead, theirs, ours in zip(cases, fit.trial.instead, fit.trial.values, fit.values, strict=True):
         if not instead and case.about in EDGES and abs(theirs - ours) > SAME:
-            instead = f"returns {theirs:g}, and {heading} is {ours:g}"
-        about.setdefault(instead, []).append(case.about)
-    notes += [f"Where {' or '.join(dict.fromkeys(which))}, it {instead}." for instead, which in about.items() if instead]
-    if best is None:
-        off = np.where(trial.compared, np.abs(trial.values - first.values), -1)
-        case, theirs, ours = cases[at := int(off.argmax())], trial.values[at], first.values[at]
-        left = sorted((grade for each, grade in case.grades.items() if each not in case.ranked), reverse=True)
-        said = f"{name} computes {heading} in none of the {len({fit.way.name for fit in tried})} ways that we tried."
-        nearest = (
-            f"The nearest is {first.way.name or 'the usual way'}. For the labels "
-            f"{' '.join(str(case.grades.get(each, '–')) for each in case.ranked)} in rank order, and "
-            f"{' '.join(map(str, left)) or 'none'} not retrieved, {name} returns {theirs:.6f}, and that way {ours:.6f}."
-        )
-        return ExplainedFunction(name, measured, [], (said, called, nearest, *notes))
-    same = {fit.way.name: fit.way for fit in fits if fit.trial is trial and fit.how == first.how}
-    same = same if first.way.ids else {"": first.way}
-    names = sorted(same, key=lambda each: -same[each].prior)[:MOST_WAYS]
-    said = f"{name} computes {heading}{f', but: {names[0]}' if names[0] else ' as usual'}."
-    notes = [f"The same as: {'; or '.join(names[1:])}."] * (len(names) > 1) + notes + _averaged(trial, cases)
-    return ExplainedFunction(name, measured, [same[each] for each in names], (said, called, *notes))
+            about.setdefault(f"returns {theirs:g}, not {ours:g}", []).append(case.about)
+        elif instead:
+            about.setdefault(instead, []).append(case.about)
+    return [f"Where {' or '.join(dict.fromkeys(which))}, it {instead}." for instead, which in about.items()]
 
 
 def _averaged(trial: Trial, cases: Sequence[Case]) -> list[str]:
-    """Return a sentence on how a function averages several queries, if it takes them, and not as usual."""
+    """Say how a function averages several queries, if it takes them, and does not return their mean."""
     there = [number for number, instead in enumerate(trial.instead) if not instead.startswith("raises")]
+    some, values = [cases[number] for number in there], np.nan_to_num(trial.values[there])
     if not trial.call.several:
         return []
-    some, values = [cases[number] for number in there], np.nan_to_num(trial.values[there])
     try:
-        means = [value for place, value in trial.call(*some) if place == trial.place or place == f"[{len(some) - 1}]"]
-    except (Exception, SystemExit) as error:
+        means = [value for place, value in trial.call(*some) if place in (trial.place, f"[{len(some) - 1}]")]
+    except (Exception, SystemExit) as error:  # noqa: BLE001
         return [f"For several queries, it raises {type(error).__name__}."]
-    if len(means) != 1:
-        return []  # it returns a number for each query
     over = {
         "": [True for _ in some],
         " over the queries with relevant documents": [bool(case.gold) for case in some],
         " over the queries with retrieved documents": [bool(case.ranked) for case in some],
         " over the queries with a value above 0": [value > 0 for value in values],
     }
-    for words, counted in over.items():
-        if abs(values[counted].mean() - means[0]) <= SAME:
+    # More than one is a number for each query.
+    for words, counted in over.items() if len(means) == 1 else [("", [True for _ in some])]:
+        if len(means) > 1 or abs(values[counted].mean() - means[0]) <= SAME:
             return [f"It averages{words}."] * bool(words)
     return ["For several queries, it returns another number than their mean, such as a micro-average."]
