@@ -234,7 +234,7 @@ CALLS = (
 
 NAMES = {
     r"(top|at)?_?[kn]|k_?(s|values?|list)|top|.*(cut|depth|limit|max_rank).*": "k",
-    r"(n|num|count|total|all)_.*(rel|pos|gold|gt).*|R|.*pos_num": "total",
+    r"(n|num|count|total|all)_.*(rel|pos|gold|gt).*|(?-i:R)|.*pos_num": "total",
     r".*(scores?|logits?|probs?|sims?|preds?|dist.*)": "scores labels grades retrieved run all",
     r".*(ideal|best).*": "all",
     r"(first_|gold_)?(rank|position|pos|index)s?": "rank labels",
@@ -299,7 +299,11 @@ class Call(NamedTuple):
                 args.append(value)
             else:
                 named[parameter.name] = value
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), np.errstate(all="ignore"):
+        with contextlib.ExitStack() as quiet:
+            quiet.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            quiet.enter_context(contextlib.redirect_stderr(io.StringIO()))
+            quiet.enter_context(np.errstate(all="ignore"))
+            quiet.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")
             return numbers_in(self.function(*args, **named))
 
@@ -545,7 +549,7 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
         *([f"The same as: {'; or '.join(way.name for way in same[1:])}."] if same[1:] else []),
         *([f"It returns {first.how}."] if first.how else []),
         *_special(first, cases),
-        *(_averaged(first.trial, cases) if best else []),
+        *(_averaged(first.trial, cases) if best and first.trial.call.several else []),
     ]
     return ExplainedFunction(_name(function), measured, same, tuple(sentences))
 
@@ -595,8 +599,6 @@ def _averaged(trial: Trial, cases: Sequence[Case]) -> list[str]:
     """Say how a function averages several queries, if it takes them, and does not return their mean."""
     there = [number for number, instead in enumerate(trial.instead) if not instead.startswith("raises")]
     some, values = [cases[number] for number in there], np.nan_to_num(trial.values[there])
-    if not trial.call.several:
-        return []
     try:
         means = [value for place, value in trial.call(*some) if place in (trial.place, f"[{len(some) - 1}]")]
     except (Exception, SystemExit) as error:  # noqa: BLE001
@@ -607,8 +609,7 @@ def _averaged(trial: Trial, cases: Sequence[Case]) -> list[str]:
         " over the queries with retrieved documents": [bool(case.ranked) for case in some],
         " over the queries with a value above 0": [value > 0 for value in values],
     }
-    # More than one is a number for each query.
-    for words, counted in over.items() if len(means) == 1 else [("", [True for _ in some])]:
-        if len(means) > 1 or abs(values[counted].mean() - means[0]) <= SAME:
+    for words, counted in over.items():
+        if len(means) != 1 or abs(values[counted].mean() - means[0]) <= SAME:  # several are a number for each query
             return [f"It averages{words}."] * bool(words)
     return ["For several queries, it returns another number than their mean, such as a micro-average."]
