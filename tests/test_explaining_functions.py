@@ -144,6 +144,16 @@ def ndcg_rounded(ranked: list[str], qrels: dict[str, int], k: int) -> float:
     return round(100 * dcg / ideal, 2) if ideal else 0.0
 
 
+def recalls(qrels: dict[str, dict[str, int]], results: dict[str, dict[str, float]], k_values: list[int]) -> Any:
+    recall = dict.fromkeys((f"Recall@{k}" for k in k_values), 0.0)
+    for qid, scores in results.items():
+        top = sorted(scores.items(), key=lambda pair: pair[1], reverse=True)
+        relevant = {doc for doc, grade in qrels[qid].items() if grade > 0}
+        for k in k_values:
+            recall[f"Recall@{k}"] += len([doc for doc, _ in top[:k] if doc in relevant]) / len(relevant)
+    return {name: round(value / len(results), 5) for name, value in recall.items()}
+
+
 # --- labels in rank order ---
 
 
@@ -189,6 +199,21 @@ def ndcg_of_rank(rank: int | None, k: int) -> float:
 
 def mrr_of_ranks(ranks: list[int | None]) -> float:
     return sum(1 / rank for rank in ranks if rank) / len(ranks)
+
+
+class Reciprocal:
+    """A metric that keeps its cutoff."""
+
+    def __init__(self, top: int) -> None:
+        self.top = top
+
+    def __call__(self, gold: str | None = None, predicted: list[str] | None = None) -> float:
+        top = (predicted or [])[: self.top]
+        return 1 / (top.index(gold) + 1) if gold in top else 0.0
+
+
+def ndcg_of_item(gt_item: str, pred_items: list[str]) -> float:
+    return 1 / math.log2(pred_items.index(gt_item) + 2) if gt_item in pred_items else 0.0
 
 
 def mrr_of_gold(retrieved: list[str], gold: str, k: int) -> float:
@@ -280,10 +305,13 @@ CASES: list[Any] = [
     (ndcg_of_rank, "nDCG@10", ""),
     (mrr_of_ranks, "RR", ""),
     (mrr_of_gold, "RR@5", ""),
+    (Reciprocal(10).__call__, "RR@10", ""),
+    (ndcg_of_item, "nDCG@10", ""),
     (ndcg_of_scores, "nDCG@10", "ideal-retrieved"),
     (precision_ascending, "P@5", "sort-ascending"),
     (mrr_of_run, "RR", ""),
     (recall_micro, "R@10", ""),
+    (recalls, "R@5", ""),
     (precision_of_documents, "P@5", ""),
     (hit_rate_of_pairs, "Success@5", ""),
     (precision_of_chunks, "P@10", ""),

@@ -320,6 +320,7 @@ def calls_of(function: Callable[..., Any], *, cutoff: bool, named: bool) -> Iter
     """Yield the ways to call a function, the usual ones first: those that names of parameters allow, or the others."""
     parameters = [each for each in inspect.signature(function).parameters.values() if each.kind not in (2, 4)]
     required = [each for each in parameters if each.default is each.empty]
+    required = required or [each for each in parameters if each.default is None]
     # The cutoff is given, unless the measure has none and the function can do without.
     known = {"grades", "all", "total", *(["k"] if cutoff else [])}
     optional = [each for each in parameters if each not in required and known.intersection(_roles(each.name))]
@@ -387,7 +388,7 @@ class Trial(NamedTuple):
             off = np.abs(scale * ours - theirs).max()
             if off <= SAME:
                 return words
-            for digits in (4, 3, 2, 1)[: 3 + (scale > 1)]:
+            for digits in (5, 4, 3, 2, 1)[: 4 + (scale > 1)]:
                 if off <= 0.5 * 10.0**-digits + SAME and np.abs(np.round(theirs, digits) - theirs).max() < 1e-9:
                     return f"{words or 'numbers'} rounded to {digits} digits"
         return None
@@ -601,8 +602,8 @@ def _averaged(trial: Trial, cases: Sequence[Case]) -> list[str]:
     some, values = [cases[number] for number in there], np.nan_to_num(trial.values[there])
     try:
         means = [value for place, value in trial.call(*some) if place in (trial.place, f"[{len(some) - 1}]")]
-    except (Exception, SystemExit) as error:  # noqa: BLE001
-        return [f"For several queries, it raises {type(error).__name__}."]
+    except (Exception, SystemExit):  # noqa: BLE001
+        return []  # such as arrays of lists that are not equally long
     over = {
         "": [True for _ in some],
         " over the queries with relevant documents": [bool(case.gold) for case in some],
