@@ -9,6 +9,7 @@ import math
 import random
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import permutations, product
@@ -33,6 +34,9 @@ SAME = 1e-6
 
 MOST_CHANGES, MOST_WAYS, MOST_NUMBERS = 3, 4, 30
 """Most changes at once that are tried, most ways that are named, and most numbers that are looked at in a result."""
+
+LEAST_OTHERS = 3
+"""Least number of queries for which a function that looks at rankings returns another value than usual."""
 
 UNCUT = 1000
 """The cutoff given to a function that must have one where the measure has none."""
@@ -238,7 +242,7 @@ NAMES = {
     r".*(scores?|logits?|probs?|sims?|preds?|dist.*)": "scores labels grades retrieved run all",
     r".*(ideal|best).*": "all",
     r"(first_|gold_)?(rank|position|pos|index)s?": "rank labels",
-    r".*(rel(?!ated)|actual|gold|gt$|tru[te]|expect|qrel|target|answer|pos|refer|judg|label|gain|grad|rating).*": (
+    r"gt_.*|.*gt|.*(rel(?!ated)|actual|gold|tru[te]|expect|qrel|target|answer|pos|refer|judg|label|gain|grad|rating).*": (
         "relevant labels truth grades all judgments"
     ),
     r".*(retriev|pred|rec|rank|result|doc|hit|cand|run|output|respon|return|context|item|list).*": (
@@ -415,7 +419,10 @@ def _trials(call: Call, cases: Sequence[Case]) -> Iterator[Trial]:
     for place in results[0]:
         trial = Trial(call, place, np.array([result.get(place, math.nan) for result in results]), instead)
         values = trial.values[trial.compared]
-        if len(values) > len(cases) / 2 and np.ptp(values) > SAME:
+        if (
+            len(values) > len(cases) / 2
+            and max(Counter(values.round(6).tolist()).values()) <= len(values) - LEAST_OTHERS
+        ):
             yield trial
 
 
