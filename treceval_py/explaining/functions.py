@@ -242,7 +242,7 @@ NAMES = {
     r".*(scores?|logits?|probs?|sims?|preds?|dist.*)": "scores labels grades retrieved run all",
     r".*(ideal|best).*": "all",
     r"(first_|gold_)?(rank|position|pos|index)s?": "rank labels",
-    r"gt_.*|.*gt|.*(rel(?!ated)|actual|gold|tru[te]|expect|qrel|target|answer|pos|refer|judg|label|gain|grad|rating).*": (
+    r"gt_.*|.*gt|.*(rel(?!ated)|actual|gold|tru[te]|expect|qrel|target|answer|pos|ref|judg|label|gain|grad|rating).*": (
         "relevant labels truth grades all judgments"
     ),
     r".*(retriev|pred|rec|rank|result|doc|hit|cand|run|output|respon|return|context|item|list).*": (
