@@ -47,8 +47,7 @@ def claimed(qrels: Any, run: Any, claim: str, **options: Any) -> Explained:
 
 def first_group(found: Explained) -> list[Match]:
     """Return the matches that the report names before "and also by"."""
-    best = found.matches[0].variant.cost
-    return [match for match in found.matches if match.variant.cost <= max(1, best) and match.how == "exactly"]
+    return [match for match in found.matches if match.likely]
 
 
 # --- what the tools printed for the messy pair ---
@@ -115,7 +114,7 @@ MISTAKES: list[tuple[Any, str, dict[str, Any], str, float | None]] = [
     # Four queries are in the run, two of them judged.
     (None, f"AP={(AP_1 + AP_2) / 4:.4f}", {}, "divided by the number of queries in the run, judged or not", 3),
     # P@5 is 2/5 in both queries, P@10 is 2/10.
-    (None, "P@10=0.4000", {}, "cutoff 5 instead of 10", 2),
+    (None, "P@10=0.4000", {}, "cutoff 5 instead of 10", 3),
     (None, f"nDCG@1={(Q1 + Q2) / 2:.4f}", {}, "cutoff 3 instead of 1", None),
     # From 2 on a of q1 and b of q2 are relevant, both at rank 2 and the only ones: AP 1/2.
     (None, "AP=0.5000", {}, "relevant from judgment 2 instead of 1", None),
@@ -128,7 +127,7 @@ MISTAKES: list[tuple[Any, str, dict[str, Any], str, float | None]] = [
     (DEEP, f"AP={1 / 3 / 3:.4f}", {}, "cutoff 10", None),
     (DEEP, f"AP={(1 / 3 + 2 / 17) / 3:.4f}", {}, "in each ranking the first 20 documents count", None),
     (DEEP, f"AP={(1 / 3 + 2 / 17) / 3:.4f}", {}, "cutoff 20", None),
-    (None, f"nDCG={(gain(0, 1, 1) / gain(1, 1, 1) + gain(0, 1, 1) / gain(1, 1)) / 2:.4f}", {}, "grades as 0 and 1", 2),
+    (None, f"nDCG={(gain(0, 1, 1) / gain(1, 1, 1) + gain(0, 1, 1) / gain(1, 1)) / 2:.4f}", {}, "grades as 0 and 1", 3),
     (None, f"nDCG={(gain(0, 3, 1) / gain(3, 1, 1) + gain(0, 7, 1) / gain(7, 1)) / 2:.4f}", {}, EXPONENTIAL, None),
     # Two changes at once: at rank 1 the gain 2^2 - 1 of 2^3 - 1.
     (ONE, f"nDCG@3={3 / 7:.4f}", {}, f"{EXPONENTIAL}; cutoff 1 instead of 3", 4),
@@ -138,9 +137,9 @@ MISTAKES: list[tuple[Any, str, dict[str, Any], str, float | None]] = [
 
 @pytest.mark.parametrize(("pair", "claim", "options", "name", "cost"), MISTAKES)
 def test_a_mistake_is_named(pair: Any, claim: str, options: dict[str, Any], name: str, cost: float | None) -> None:
-    found = [match.variant for match in claimed(*(pair or (LABELS, LISTS)), claim, **options).matches]
-    assert name in [each.name for each in found]
-    assert cost is None or (found[0].name, found[0].cost) == (name, cost)
+    matches = claimed(*(pair or (LABELS, LISTS)), claim, **options).matches
+    assert name in [match.variant.name for match in matches]
+    assert cost is None or (name, cost) in [(match.variant.name, match.variant.cost) for match in matches if match.likely]
 
 
 @pytest.mark.parametrize(

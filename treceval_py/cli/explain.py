@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.options import TWICE, option, repeatable, scoring_options
-from treceval_py.cli.printing import put
+from treceval_py.cli.options import TWICE, option, output_options, repeatable, scoring_options, titled
+from treceval_py.cli.printing import Output
 from treceval_py.cli.progress import working
 from treceval_py.errors import visible
+from treceval_py.rendering import FORMATS, render
 
 if TYPE_CHECKING:
     from treceval_py.explaining import Arithmetic
@@ -38,7 +39,8 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @repeatable("--against", "PROFILE", "Go to this profile, one convention at a time.", "profile")
 @option("--query", "QID", "Show the arithmetic of this query, term by term.")
 @scoring_options()
-@option("-o --output", "FILE", "Write to FILE.")
+@titled("Output")
+@output_options("table", [name for name in FORMATS if name != "json"])
 def explain(
     files: tuple[str, ...],
     claims: tuple[str, ...],
@@ -46,7 +48,7 @@ def explain(
     query: str | None,
     scoring: Scoring,
     reading: Reading,
-    output: str | None,
+    output: Output,
 ) -> None:
     r"""Explain how a value is computed, and why others report a different one.
 
@@ -60,15 +62,16 @@ def explain(
     treceval explain qrels.txt run.txt -m AP --query 301   arithmetic of a query
     """
     from treceval_py.explaining.explanation import explain as explained
-    from treceval_py.explaining.show import arithmetic_text, explanation_text
+    from treceval_py.explaining.show import document_of
 
     qrels, run = files
     if query is not None:
-        put("\n".join(map(arithmetic_text, _of_query(qrels, run, query, scoring, reading))), output)
-        return
-    with working(f"explaining {visible(run)}"):
-        explanation = explained(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())
-    put(explanation_text(explanation), output)
+        document = document_of(_of_query(qrels, run, query, scoring, reading), output.style)
+    else:
+        with working(f"explaining {visible(run)}"):
+            explanation = explained(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())
+        document = document_of(explanation, output.style)
+    output.put(render(document, output.format, output.style))
 
 
 def _of_query(qrels: str, run: str, query: str, scoring: Scoring, reading: Reading) -> list[Arithmetic]:

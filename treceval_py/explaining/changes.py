@@ -103,7 +103,8 @@ def _changes(task: Task, start: Mapping[str, Any], situation: Situation) -> Iter
     measure, k, queries = task.resolved, start["k"], situation.lists.get("run", 0)
     kind, cut = kind_of(measure), "@" if start["k"] else "-"
     kinds = {kind, kind + cut, "gm" if measure.family.average is GEOMETRIC else ""}
-    kinds |= {cut if measure.family.takes("cutoff") else "", "level" if measure.family.takes("level") else ""}
+    kinds |= {"level" if measure.family.takes("level") else ""}
+    kinds |= {cut if measure.family.takes("cutoff") or start["formula"] != "measure" else ""}
     lists = {
         "levels": sorted({0, 1, start["level"] - 1, start["level"] + 1, *situation.grades} - {-1}),
         "depths": [depth for depth in DEPTHS if depth < situation.longest],
@@ -159,5 +160,6 @@ def _near(measure: Measure) -> Iterator[Measure]:
             continue
         alike = any(a in b or b in a for a in ours for b in names(family) if min(len(a), len(b)) > 1)
         alike |= any(len(a) == 1 and a in map(str.lower, family.name.split("_")) for a in ours)
-        if alike and family is not measure.family and all(each.name in given for each in family.parameters):
+        same = (family.function, family.average) == (measure.family.function, measure.family.average)
+        if alike and not same and all(each.name in given for each in family.parameters):
             yield Measure(family, tuple(taken.items()))

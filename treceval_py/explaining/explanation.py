@@ -8,18 +8,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from numbers import Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from treceval_py.data.ids import shown
+from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.explaining.changes import ways
 from treceval_py.explaining.functions import ExplainedFunction, explain_function
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of, reductions
 from treceval_py.explaining.variants import CHANGE, OPTION, PAIR, Variant, has_number, profile_variants, task_of
 from treceval_py.explaining.walking import Step, walk, walk_of
+from treceval_py.judging.located import Reduced
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.notation import several
 from treceval_py.rendering import show_of, text_of
@@ -348,7 +349,12 @@ def explain(
     judgments = qrels_of(evaluator)
     # Few measures look at documents far from judged ones; ids are only taken for scores to explain a claim.
     whole = any(measure.family.needs not in ("", "tied") for measure, _ in wanted)
-    take = partial(reductions, judgments, whole=whole, keys=any(claim for _, claim in wanted))
+    keys, sizes = any(claim for _, claim in wanted), list[int]()
+
+    def take(part: Run) -> dict[str, Reduced]:
+        sizes.append(len(part.docids))
+        return reductions(judgments, part, whole=whole, numbers=keys, keys=keys and sum(sizes) <= MOST_DOCUMENTS)
+
     scorer = Scorer(judgments, parts_of_run(evaluator.judgments, run, take, reading, evaluator.plan.duplicates))
     name = f"{evaluator.profile.name} -c" if scoring.complete else evaluator.profile.name
     both = len(set(scorer.qrels.qids) & set(scorer.run.qids))

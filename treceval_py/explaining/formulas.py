@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
+from treceval_py.errors import MeasureError
 from treceval_py.judging.judged import Found, Hits, JudgedRun, nth_of, ratio
 from treceval_py.measuring import Measure
 from treceval_py.measuring.probes import given
@@ -83,8 +84,7 @@ class Ratio(NamedTuple):
 
 def ratio_of(parts: Parts, run: JudgedRun) -> Ratio:
     """Compute a formula for each query."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _FORMULAS[parts["formula"]](parts, run)
+    return _FORMULAS[parts["formula"]](parts, run)
 
 
 def values_of(parts: Parts, run: JudgedRun) -> FloatArray:
@@ -309,7 +309,15 @@ def _binary_preference(parts: Parts, run: JudgedRun) -> Ratio:
 
 
 def _as_it_is(parts: Parts, run: JudgedRun) -> Ratio:
-    return _divided(values_of_measure(parts["measure"], run), np.ones(run.num_queries))
+    measure = parts["measure"]
+    family, values = measure.family, dict(measure.parameters)
+    if parts["cutoff"] is None and "cutoff" in values:
+        family = family.uncut or family
+        del values["cutoff"]
+        if family is measure.family:
+            raise MeasureError(f"{family.name} needs a cutoff")
+    values |= {name: parts[name] for name in ("cutoff", "level") if name in values}
+    return _divided(values_of_measure(Measure(family, tuple(values.items())), run), np.ones(run.num_queries))
 
 
 _FORMULAS: Mapping[str, Callable[[Parts, JudgedRun], Ratio]] = {

@@ -30,9 +30,6 @@ AS_IS, ASCENDING, REVERSED, BY_LABEL = "as it is", "ascending", "reversed", "lab
 """What happens to the run first: nothing; the lowest score comes first; the same, with equal scores reversed; of equal
 scores the highest label comes first."""
 
-MOST_FOR_KEYS = 300_000
-"""Most documents of a run that is ranked by other keys than numbers."""
-
 _OPPOSITE = {"docid-desc": "docid-asc", "docid-asc": "docid-desc"}
 """The order of ties in a list that is read from its end; the order of its lines is reversed, too."""
 
@@ -121,7 +118,8 @@ class Scorer:
             known = self._known[variant.task]
             return None if isinstance(known, TrecevalError) else known
         try:
-            outcome = self._averaged(variant.settings, variant.task)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no result
+                outcome = self._averaged(variant.settings, variant.task)
         except TrecevalError:
             return None
         return outcome if math.isfinite(outcome.mean) else None
@@ -251,19 +249,16 @@ def _by_label(run: Reduced) -> Reduced:
     return run._replace(run=lines, labels=run.labels[rows], hidden=run.hidden[:, rows])
 
 
-def reductions(qrels: Qrels, run: Run, *, whole: bool, keys: bool = True) -> dict[str, Reduced]:
-    """Reduce a run, all of it if `whole`; and if `keys`, the same run ranked by its ids or by its scores as text."""
+def reductions(qrels: Qrels, run: Run, *, whole: bool, numbers: bool = True, keys: bool = False) -> dict[str, Reduced]:
+    """Reduce a run, all of it if `whole`; and the same run ranked by ids that are `numbers`, and by texts as `keys`."""
     runs = {AS_IS: run}
-    by_number = numbered(run) if keys else None
+    by_number = numbered(run) if numbers else None
     if by_number is not None:
         runs["docids"] = by_number
-    if keys and len(run.docids) <= MOST_FOR_KEYS:
-        for kind, texts in {
-            "text": [repr(score) for score in run.scores.tolist()],
-            "docid": run.docids.raw(),
-        }.items():
-            numbers = np.unique(np.array(texts, dtype=object), return_inverse=True)[1].astype(np.float64)
-            runs[kind] = run.having(run.docids, numbers)
+    if keys:
+        for kind, texts in {"text": [repr(score) for score in run.scores.tolist()], "docid": run.docids.raw()}.items():
+            order = np.unique(np.array(texts, dtype=object), return_inverse=True)[1].astype(np.float64)
+            runs[kind] = run.having(run.docids, order)
         runs["docid ascending"] = run.having(run.docids, -runs["docid"].scores)
     return {kind: reduced(qrels, each, whole=whole) for kind, each in runs.items()}
 

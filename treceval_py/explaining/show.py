@@ -1,4 +1,4 @@
-"""Why numbers differ, as text for a terminal and as tables: claims, values by profile, walks, and arithmetic."""
+"""Why numbers differ, as tables: claims, values by profile, walks, and arithmetic."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from treceval_py.errors import listed, visible
-from treceval_py.explaining.explanation import Claim, Explained, Explanation, Match, Row, Walk
+from treceval_py.explaining.explanation import Explained, Explanation, Match, Row, Walk
 from treceval_py.explaining.terms import Arithmetic
-from treceval_py.explaining.variants import CHANGE, MISTAKE, OPTION, PAIR
+from treceval_py.explaining.variants import CHANGE, MISTAKE
 from treceval_py.explaining.walking import Step
 from treceval_py.measuring import Measure
 from treceval_py.plots.images import Plot
@@ -20,11 +20,6 @@ from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.results import place_of
 
 
-def explanation_text(explanation: Explanation) -> str:
-    """Return an explanation as text: each measure's claim, its values by profile, and walks."""
-    return "\n".join([f"{_head(explanation)}\n", *(_about(each, explanation.profile) for each in explanation.measures)])
-
-
 def _head(explanation: Explanation) -> str:
     judged, retrieved, both = explanation.queries
     return (
@@ -34,53 +29,22 @@ def _head(explanation: Explanation) -> str:
     )
 
 
-def _about(each: Explained, profile: str) -> str:
-    lines = [each.measure.heading, "=" * len(each.measure.heading), ""]
-    if each.claim is not None:
-        lines += [*_about_claim(each, each.claim), ""]
-    if each.code is not None:
-        lines += [*each.code.sentences, ""]
-    lines.append("  value   queries  given by")
-    lines += [f"  {given.value:7} {given.queries:7}  {', '.join(given.names)}" for given in by_value(each.rows)]
-    lines.append("")
-    for walk in each.walks:
-        lines += [f"{_way(walk, profile)}:", *_walked(walk.steps), ""]
-    return "\n".join(lines)
-
-
 def _way(walk: Walk, profile: str) -> str:
     return f"From {profile} to {walk.to}" if walk.to in PROFILES else f"From {profile}, step by step"
 
 
-def _about_claim(each: Explained, claim: Claim) -> list[str]:
-    if not each.matches:
-        lines = [f"{claim.text} is not reproduced by any of the {each.tried} ways tried. Nearest:"]
-        return lines + [f"  {match.outcome.mean:.6f}  {match.variant.name}" for match in each.nearest]
-    best = each.matches[0].variant.cost
-    lines = [f"{claim.text} is given by"]
-    lines += [f"  {_matched(match)}" for match in each.matches if match.variant.cost <= max(best, OPTION)]
-    more = [match for match in each.matches if match.variant.cost > max(best, OPTION)]
-    if more:
-        lines += ["and also by", *(f"  {_matched(match)}" for match in more)]
-    return lines + ([_by_chance(each)] if best == PAIR else [])
-
-
 def _by_chance(each: Explained) -> str:
-    return f"{each.tried} ways were tried: a number with so few digits can match by chance."
-
-
-def _matched(match: Match) -> str:
-    return f"{_way_of(match)}: {match.outcome.mean:.6f} over {_queries(match.outcome.queries)}"
+    return (
+        f"This may be a coincidence: ways at least as plausible, of the {each.tried} tried, give "
+        f"{100 * each.chance:.0f} % of all such numbers near it."
+    )
 
 
 def _way_of(match: Match) -> str:
     how = "" if match.how == "exactly" else f" ({match.how})"
-    kind = {CHANGE: "one change: ", MISTAKE: "a mistake: ", PAIR: "two changes: "}.get(match.variant.cost, "")
-    return f"{kind}{match.variant.name}{how}"
-
-
-def _queries(count: int) -> str:
-    return "1 query" if count == 1 else f"{count} queries"
+    count, cost = len(match.variant.ids), match.variant.cost
+    kind = {CHANGE: "one change: ", MISTAKE: "a mistake: "}.get(cost, "two changes: " if count == 2 else "three changes: ")
+    return f"{kind if cost >= CHANGE else ''}{match.variant.name}{how}"
 
 
 class Given(NamedTuple):
@@ -111,23 +75,6 @@ def by_value(rows: Sequence[Row]) -> list[Given]:
     return given
 
 
-def _walked(steps: list[Step]) -> list[str]:
-    if len(steps) == 1:
-        return [f"  {steps[0].mean:.4f}  nothing differs"]
-    lines = []
-    without: list[str] = []
-    for step in steps:
-        if not step.what:
-            lines.append(f"  {step.mean:.4f}           {_queries(step.queries)}")
-            continue
-        if not step.touched:
-            without.append(step.what)
-            continue
-        lines.append(f"  {step.mean:.4f}  {step.delta:+.4f}  {step.what}")
-        lines.append(f"{'':19}{_queries(step.queries)}; moves {_moved(step)}")
-    return [*lines, *(f"  no effect        {change}" for change in without)]
-
-
 def _moved(step: Step) -> str:
     moved = ", ".join(f"{visible(move.qid)} {_shown(move.before)} → {_shown(move.after)}" for move in step.moves)
     return moved + (f" and {step.touched - len(step.moves)} more" if step.touched > len(step.moves) else "")
@@ -135,27 +82,6 @@ def _moved(step: Step) -> str:
 
 def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
-
-
-def arithmetic_text(arithmetic: Arithmetic) -> str:
-    """Return the arithmetic of a query as text, a line for each document."""
-    lines = [
-        _equation(arithmetic),
-        "",
-        f"  {arithmetic.formula}",
-        "",
-    ]
-    ids = [visible(term.docid) for term in arithmetic.terms]
-    scores = [repr(term.score) for term in arithmetic.terms]
-    width, wide = max([5, *map(len, ids)]), max([5, *map(len, scores)])
-    sums = "     adds       sum" if arithmetic.apart else ""
-    lines.append(f"  rank  {'docid':{width}}  {'score':>{wide}}  judged{sums}")
-    for term, docid, score in zip(arithmetic.terms, ids, scores, strict=True):
-        calculation = f"  {term.value:.6f}  {term.total:.6f}  {term.how}" if arithmetic.apart else ""
-        lines.append(f"  {term.rank:4}  {docid:{width}}  {score:>{wide}}  {_label(term.label):>6}{calculation}")
-    if not arithmetic.terms:
-        lines.append(f"  {_nothing(arithmetic)}")
-    return "\n".join([*lines, "", f"  {_closing(arithmetic)}", ""])
 
 
 def _equation(arithmetic: Arithmetic) -> str:
@@ -188,20 +114,17 @@ def plot_of(explanation: Explanation, measure: str | Measure | None) -> Plot:
     return Plot(spec | {"description": f"{each.measure.heading} by profile"}, len(given))
 
 
-# Tables -------------------------------------------------------------------------------------------
-
-
-def document_of(shown: Explanation | Arithmetic, _: Style) -> Document:
+def document_of(shown: Explanation | Arithmetic | Sequence[Arithmetic], _: Style) -> Document:
     """Return an explanation, or the arithmetic of a query, as tables for people."""
-    if isinstance(shown, Arithmetic):
-        tables = [_terms(shown)]
-    else:
+    if isinstance(shown, Explanation):
         tables = [
             table
             for each in shown.measures
             for table in (*_claim(each), *_code(each), _profiles(each), *_walks(each, shown.profile))
         ]
         tables[0] = tables[0]._replace(notes=(_head(shown), *tables[0].notes))
+    else:
+        tables = [_terms(each) for each in ([shown] if isinstance(shown, Arithmetic) else shown)]
     return Document("explanation", tables, lambda _: Made())
 
 
@@ -209,15 +132,19 @@ def _claim(each: Explained) -> Iterator[Table]:
     """Lay out the variants that give a claimed value, or come nearest to it."""
     if each.claim is None:
         return
-    by = "given by" if each.matches else f"not reproduced by any of the {each.tried} ways tried; nearest"
-    matches = each.matches or [match._replace(how="exactly") for match in each.nearest]
-    columns = (
-        Column("value", [match.outcome.mean for match in matches], digits=6),
-        Column("queries", [match.outcome.queries for match in matches]),
-        Column("way", [_way_of(match) for match in matches], text=True),
-    )
-    notes = (_by_chance(each),) if each.matches and each.matches[0].variant.cost == PAIR else ()
-    yield Table(columns, "ways", heading=f"{each.measure.heading} = {each.claim.text} is {by}", notes=notes)
+    likely = [match for match in each.matches if match.likely]
+    less = [match for match in each.matches if not match.likely]
+    by = "given by" if likely else f"not reproduced by any of the {each.tried} ways tried; nearest"
+    heading = f"{each.measure.heading} = {each.claim.text} is {by}"
+    notes = (_by_chance(each),) if each.by_chance else ()
+    for matches, head in ((likely or each.nearest, heading), (less, f"{each.claim.text} is less likely given by")):
+        if matches:
+            columns = (
+                Column("value", [match.outcome.mean for match in matches], digits=6),
+                Column("queries", [match.outcome.queries for match in matches]),
+                Column("way", [_way_of(match._replace(how="exactly") if each.nearest else match) for match in matches], text=True),
+            )
+            yield Table(columns, "ways", heading=head, notes=notes * (head == heading))
 
 
 def _code(each: Explained) -> Iterator[Table]:

@@ -16,8 +16,8 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import TrecevalError, visible
 from treceval_py.explaining import variants
-from treceval_py.explaining.explanation import CUT_OFF, Claim, Match, Row, nearest_of, rows_of, ways_tried
-from treceval_py.explaining.scoring import Scorer, reductions
+from treceval_py.explaining.explanation import AS_LIKELY, CUT_OFF, Claim, Match, Row, nearest_of, rows_of, ways_tried
+from treceval_py.explaining.scoring import ASCENDING, REVERSED, Scorer, reductions
 from treceval_py.explaining.variants import Variant, has_number, profile_variants, task_of
 from treceval_py.explaining.walking import walk
 from treceval_py.grading.claims.claims import Claimed
@@ -262,7 +262,9 @@ class Ways:
             most = variants.PAIR if pairs else variants.MISTAKE
         rows, matches = ways_tried(scorer, claim, self._scoring, rows_of(scorer, profiles), _matches, most)
         self._paired |= {measure for row in rows[-1:] if row.variant.cost == variants.PAIR}
-        ways, met = f"the {len(rows)} ways that were tried", _met(claim, rows, ours)
+        plausible = max((match.variant.prior for match in matches), default=0.0)
+        met = _met(claim, [row for row in rows if row.variant.prior >= plausible], ours)
+        ways = f"the {len(rows)} ways that were tried"
         if matches and met <= MOST_MET:
             return self._named(claim, matches)
         if not matches:
@@ -275,17 +277,20 @@ class Ways:
 
     def _named(self, claim: Claim, matches: Sequence[Match]) -> tuple[str, str, str]:
         """Return verdict, words and profile of the likeliest of some ways."""
-        known = (variants.ASCENDING, variants.REVERSED) if self._distances else ()
 
-        def likelihood(match: Match) -> tuple[bool, bool, bool, bool, int]:
+        def is_known(variant: Variant) -> bool:
+            return self._distances and (variant.settings or {}).get("run") in (ASCENDING, REVERSED)
+
+        def likelihood(match: Match) -> tuple[bool, bool, bool, bool, float]:
             variant = match.variant
             # Known facts about the run come before a convention that happens to give the number as well.
-            unknown, other = variant.run not in known, variant.profile != self._profile.name
-            return match.how.startswith(CUT_OFF), unknown, variant.mistake, other, variant.cost
+            other = variant.profile != self._profile.name
+            return match.how.startswith(CUT_OFF), not is_known(variant), variant.mistake, other, -variant.prior
 
-        first = min(matches, key=likelihood)
+        plausible = AS_LIKELY * max(match.variant.prior for match in matches)
+        first = min((match for match in matches if match.variant.prior >= plausible), key=likelihood)
         variant = first.variant
-        words = variant.name + ", as its scores are probably distances" * (variant.run in known)
+        words = variant.name + ", as its scores are probably distances" * is_known(variant)
         if variant.profile:
             others = _profiles(matches, first)
             also = f" (also of {', '.join(others)})" if others else ""
@@ -368,7 +373,7 @@ def _met(claim: Claim, rows: Sequence[Row], ours: float) -> float:
 def _nearest(claim: Claim, rows: Sequence[Row]) -> str:
     """Say which value is nearest to a claim, with as many digits, and which way gives it."""
     wanted = readings(claim)[-1]
-    for variant, outcome, _ in nearest_of(wanted.value, [row for row in rows if row.variant.cost != variants.PAIR]):
+    for variant, outcome, *_ in nearest_of(wanted.value, [row for row in rows if row.variant.cost != variants.PAIR]):
         return f"; nearest is {_shown(claim.measure, outcome.mean, wanted.digits)} ({variant.name})"
     return ""
 
