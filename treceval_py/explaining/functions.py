@@ -475,7 +475,7 @@ def _fits(measure: Measure, cases: Sequence[Case], trials: Sequence[Trial], most
         scores = ({str(document): -rank for rank, document in enumerate(documents)} for documents in ranked)
         judged[order] = judge(qrels, dict(zip(qids, scores, strict=True)))
     longest = max(len(case.ranked) for case in cases)
-    situation = Situation(grades[-1], tuple(grades), False, False, longest, False, {}, True)
+    situation = Situation(grades[-1], tuple(grades), False, False, longest, False, {"run": 1}, True)
     for way in ways(task_of(measure, profile_of(None), situation), situation, most):
         settings = way.settings or {}
         order = "line" if settings["order"] == "line" else settings["run"]
