@@ -497,6 +497,12 @@ def test_what_cannot_be_explained_is_refused(function: Any, measure: str, words:
         explain_function(function, measure)
 
 
+@pytest.mark.parametrize("measure", ["SDCG@5", "Hole@5", "AUC@5"])
+def test_a_measure_that_needs_something_is_explained_all_the_same(measure: str) -> None:
+    said, *_ = explain_function(sqrt_of_precision, measure).sentences
+    assert said.startswith(f"sqrt_of_precision computes {measure} in none of the ")
+
+
 # --- what else is said ---
 
 

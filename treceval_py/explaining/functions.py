@@ -20,7 +20,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ids import shown
-from treceval_py.errors import MeasureError
+from treceval_py.errors import MeasureError, TrecevalError
 from treceval_py.explaining.changes import ways
 from treceval_py.explaining.formulas import values_of
 from treceval_py.explaining.variants import Situation, Variant, has_number, task_of
@@ -473,15 +473,17 @@ def _fits(measure: Measure, cases: Sequence[Case], trials: Sequence[Trial], most
     for order, sort in _ORDERS.items():
         ranked = (sort(case.ranked) for case in cases)
         scores = ({str(document): -rank for rank, document in enumerate(documents)} for documents in ranked)
-        judged[order] = judge(qrels, dict(zip(qids, scores, strict=True)))
+        judged[order] = judge(qrels, dict(zip(qids, scores, strict=True)), tied=True)
     longest = max(len(case.ranked) for case in cases)
     situation = Situation(grades[-1], tuple(grades), False, False, longest, False, {"run": 1}, True)
     for way in ways(task_of(measure, profile_of(None), situation), situation, most):
         settings = way.settings or {}
         order = "line" if settings["order"] == "line" else settings["run"]
-        if order in judged:
+        if order not in judged:
+            continue
+        with contextlib.suppress(TrecevalError):  # such as a measure that needs a cutoff
             values = values_of(settings, judged[order])
-            yield from (_Fit(way, values, trial, trial.how(values)) for trial in trials)
+            yield from [_Fit(way, values, trial, trial.how(values)) for trial in trials]
 
 
 def explain_function(function: Callable[..., Any], measure: str | Measure) -> ExplainedFunction:
