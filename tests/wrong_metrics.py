@@ -11,6 +11,7 @@ import random
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from sklearn.metrics import ndcg_score
@@ -380,9 +381,11 @@ def by_score(scores: Mapping[str, float]) -> list[str]:
 
 
 RANKINGS: dict[str, Callable[[Mapping[str, float], Mapping[str, int]], list[str]]] = {
-    "sort-ascending": lambda scores, labels: by_score(scores)[::-1],
+    "sort-ascending": lambda scores, labels: by_score({docid: -score for docid, score in scores.items()}),
+    "sort-reversed": lambda scores, labels: by_score(scores)[::-1],
     "sort-text": lambda scores, labels: sorted(by_score(scores), key=lambda docid: str(scores[docid]), reverse=True),
-    "sort-docid": lambda scores, labels: sorted(scores),
+    "sort-docid": lambda scores, labels: sorted(scores, reverse=True),
+    "sort-docid-asc": lambda scores, labels: sorted(scores),
     "sort-line": lambda scores, labels: list(scores),
     "ties-line": lambda scores, labels: sorted(scores, key=lambda docid: -scores[docid]),
     "ties-docid-asc": lambda scores, labels: sorted(sorted(scores), key=lambda docid: -scores[docid]),
@@ -581,7 +584,12 @@ def cases(data: Data, measures: Mapping[str, Sequence[str]] = CUT_OFF_AT) -> Ite
                 if value is not None and usual is not None and f"{value:.4f}" != f"{usual:.4f}":
                     wrong[causes] = value
             for causes, value in wrong.items():
-                alike = tuple(other for other, same in wrong.items() if abs(same - value) <= 1e-9)
+                # Of several, some may have no effect on this data.
+                fewer = {
+                    frozenset(some) for size in range(1, len(causes)) for some in combinations(sorted(causes), size)
+                }
+                scored = {**{some: score(data, measure, some) for some in fewer}, **wrong}
+                alike = tuple(other for other, same in scored.items() if same is not None and abs(same - value) <= 1e-9)
                 yield Case(data, measure, causes, alike, value)
 
 
@@ -593,8 +601,7 @@ def distinct(some: Iterable[Case]) -> list[Case]:
     return list(kept.values())
 
 
-def every_case(held_out: bool = False) -> Iterator[list[Case]]:
-    """Yield the cases of each data set."""
+def cases_of(name: str, held_out: bool = False) -> list[Case]:
+    """Return the cases of the data of a shape."""
     seeds, measures = (HELD_OUT, HELD_OUT_AT) if held_out else (DEVELOPMENT, CUT_OFF_AT)
-    for name, (seed, queries) in seeds.items():
-        yield distinct(cases(made(name, seed, queries), measures))
+    return distinct(cases(made(name, *seeds[name]), measures))

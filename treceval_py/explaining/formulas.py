@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.errors import MeasureError
+from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.judging.judged import Found, Hits, JudgedRun, nth_of, ratio
 from treceval_py.measuring import Measure
 from treceval_py.measuring.probes import given
@@ -72,6 +72,10 @@ def parts_of(measure: Measure) -> dict[str, Any]:
     elif parts["formula"] in ("err", "bpref"):
         parts |= {key: values[key] for key in ("max_rel", "stop", "negative") if key in values}
     return parts
+
+
+MOST_RANK = 1_000_000
+"""The highest rank for which a formula is changed."""
 
 
 class Ratio(NamedTuple):
@@ -149,7 +153,7 @@ def _average_precision(parts: Parts, run: JudgedRun) -> Ratio:
     query, rank, nth, *_ = relevant_within(parts, run)
     if parts["terms"] == "ranks":  # a document adds 1 / r to the precision at each rank r from its own on
         last = _least("k", parts, run)
-        inverse = np.cumsum([0.0, *(1 / np.arange(1, int(last.max(initial=0)) + 1))])
+        inverse = np.cumsum(_weights("rank", _deepest(last, rank)))
         return _divided(run.sum(query, inverse[last][query] - inverse[rank - 1]), last)
     if parts["terms"] == "last":
         final = np.append(query[1:] != query[:-1], True)[: len(query)]
@@ -189,6 +193,14 @@ def _weights(discount: str, size: int) -> FloatArray:
     return np.append(0.0, 1 / _DISCOUNTS[discount](np.arange(1.0, size + 1)))
 
 
+def _deepest(*ranks: IntArray) -> int:
+    """Return the highest of some ranks, for a table of weights."""
+    most = max(int(some.max(initial=0)) for some in ranks)
+    if most > MOST_RANK:
+        raise EvaluationError(f"rank {most} is too high", "Number ranks from 1 without gaps.")
+    return most
+
+
 def _gain(rule: str, rel: IntArray, run: JudgedRun) -> FloatArray:
     if rule == "exp":
         return np.exp2(rel) - 1
@@ -213,7 +225,7 @@ def _cumulated_gain(parts: Parts, run: JudgedRun) -> Ratio:
     if cutoff is not None and not tied:
         within = rank <= cutoff
         query, rank, rel = run.once(("gained", cutoff), lambda: (query[within], rank[within], rel[within]))
-    longest = int(run.num_ret.max(initial=0)) + int(_positive(run, ideal=True).rank.max(initial=0)) + 1
+    longest = _deepest(rank, _positive(run).rank, run.num_ret) + int(_positive(run, ideal=True).rank.max(initial=0)) + 1
     most = longest if cutoff is None else cutoff
     weights = _weights(parts["discount"], longest)
     summed = np.cumsum(weights)
@@ -272,8 +284,8 @@ def _expected_reciprocal_rank(parts: Parts, run: JudgedRun) -> Ratio:
 def _stopped(parts: Parts, run: JudgedRun, hits: Hits) -> FloatArray:
     """Return the expected reciprocal of the rank at which a reader stops. (Q,)."""
     last, top = run.num_ret if parts.get("unjudged") else hits.rank, parts["max_rel"]
-    most = int(last.max(initial=1))
-    most = most if parts["cutoff"] is None else min(most, parts["cutoff"])
+    cutoff = parts["cutoff"]
+    most = max(_deepest(last if cutoff is None else np.minimum(last, cutoff)), 1)
     query, rank, rel = hits.where(hits.rank <= most)
     highest = np.full(run.num_queries, top if isinstance(top, int) else 0)
     if top in ("query", "list"):

@@ -144,7 +144,7 @@ def _claim(each: Explained) -> Iterator[Table]:
                 Column("queries", [match.outcome.queries for match in matches]),
                 Column("way", [_way_of(match._replace(how="exactly") if each.nearest else match) for match in matches], text=True),
             )
-            yield Table(columns, "ways", heading=head, notes=notes * (head == heading))
+            yield Table(columns, "ways", title=head, notes=notes * (head == heading))
 
 
 def _code(each: Explained) -> Iterator[Table]:
@@ -162,7 +162,7 @@ def _profiles(each: Explained) -> Table:
         Column("queries", [row.queries for row in given]),
         Column("given by", [", ".join(row.names) for row in given], text=True),
     )
-    return Table(columns, "values", heading=f"{each.measure.heading} by profile")
+    return Table(columns, "values", title=f"{each.measure.heading} by profile")
 
 
 def _walks(each: Explained, profile: str) -> Iterator[Table]:
@@ -178,7 +178,7 @@ def _walks(each: Explained, profile: str) -> Iterator[Table]:
         without = [step.what for step in walk.steps if step.what and not step.touched]
         notes = ["Nothing differs."] if len(walk.steps) == 1 else [f"No effect: {', '.join(without)}."] * bool(without)
         heading = f"{each.measure.heading}: {_way(walk, profile)}"
-        yield Table(columns, "steps", heading=heading, notes=tuple(notes))
+        yield Table(columns, "steps", title=heading, notes=tuple(notes))
 
 
 def _terms(arithmetic: Arithmetic) -> Table:
@@ -194,4 +194,4 @@ def _terms(arithmetic: Arithmetic) -> Table:
         Column("calculation", [term.how for term in terms], text=True, people=arithmetic.apart),
     )
     notes = (arithmetic.formula, *([] if terms else [f"{_nothing(arithmetic).capitalize()}."]), _closing(arithmetic))
-    return Table(columns, "terms", heading=_equation(arithmetic), notes=notes)
+    return Table(columns, "terms", title=_equation(arithmetic), notes=notes)
