@@ -6,6 +6,7 @@ __all__, __getattr__, __dir__ = lazily(
     __name__,
     {
         "explaining.explanation": "Claim Explanation Match",
+        "explaining.functions": "ExplainedFunction explain_function",
         "explaining.terms": "Arithmetic Term arithmetic",
         "explaining.variants": "Variant",
         "explaining.walking": "Move Step",

@@ -3,6 +3,8 @@
 from treceval_py.explaining.explanation import Claim as Claim
 from treceval_py.explaining.explanation import Explanation as Explanation
 from treceval_py.explaining.explanation import Match as Match
+from treceval_py.explaining.functions import ExplainedFunction as ExplainedFunction
+from treceval_py.explaining.functions import explain_function as explain_function
 from treceval_py.explaining.terms import Arithmetic as Arithmetic
 from treceval_py.explaining.terms import Term as Term
 from treceval_py.explaining.terms import arithmetic as arithmetic
@@ -14,6 +16,8 @@ __all__ = [
     "Claim",
     "Explanation",
     "Match",
+    "ExplainedFunction",
+    "explain_function",
     "Arithmetic",
     "Term",
     "arithmetic",

@@ -16,6 +16,7 @@ from treceval_py.data.ids import shown
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed, warn
 from treceval_py.explaining.changes import ways
+from treceval_py.explaining.functions import ExplainedFunction, explain_function
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of, reductions
 from treceval_py.explaining.variants import CHANGE, OPTION, PAIR, Variant, has_number, profile_variants, task_of
 from treceval_py.explaining.walking import Step, walk, walk_of
@@ -148,6 +149,8 @@ class Explained(NamedTuple):
         The requested walks, and the walk to the first match.
     chance : float
         Share of the numbers near the claim that ways as plausible as the first match give.
+    code : ExplainedFunction or None
+        How the user's own function computes it.
     """
 
     measure: Measure
@@ -158,6 +161,7 @@ class Explained(NamedTuple):
     nearest: list[Match]
     walks: list[Walk]
     chance: float = 0.0
+    code: ExplainedFunction | None = None
 
     @property
     def by_chance(self) -> bool:
@@ -265,6 +269,7 @@ def explain(
     *,
     claims: Mapping[str | Measure, float | str] | str | Claim | Iterable[str | Claim] = (),
     against: str | Profile | Iterable[str | Profile] = (),
+    code: Callable[..., object] | None = None,
     **options: Unpack[Options],
 ) -> Explanation:
     """Explain values of a run: its value under every profile, and how a claimed value may have been computed.
@@ -282,6 +287,9 @@ def explain(
         the end count as digits only in text.
     against : profile, or iterable of them
         Profiles to walk to, one convention at a time.
+    code : callable, optional
+        Your own function, which is meant to compute these measures. It is called on made rankings, and its results say
+        how it computes them; `treceval_py.explaining.explain_function` does so alone.
     profile : str or Profile, optional
         The profile from which walks start. Default: trec_eval 10.0's.
     complete : bool
@@ -358,7 +366,12 @@ def explain(
         scorer.qrels.name,
         name,
         (len(scorer.qrels), len(scorer.run), both),
-        [_explained(scorer, measure, claim, scoring, others) for measure, claim in wanted],
+        [
+            _explained(scorer, measure, claim, scoring, others)._replace(
+                code=None if code is None else explain_function(code, measure)
+            )
+            for measure, claim in wanted
+        ],
     )
 
 

@@ -118,7 +118,9 @@ def document_of(shown: Explanation | Arithmetic | Sequence[Arithmetic], _: Style
     """Return an explanation, or the arithmetic of a query, as tables for people."""
     if isinstance(shown, Explanation):
         tables = [
-            table for each in shown.measures for table in (*_claim(each), _profiles(each), *_walks(each, shown.profile))
+            table
+            for each in shown.measures
+            for table in (*_claim(each), *_code(each), _profiles(each), *_walks(each, shown.profile))
         ]
         tables[0] = tables[0]._replace(notes=(_head(shown), *tables[0].notes))
     else:
@@ -147,6 +149,13 @@ def _claim(each: Explained) -> Iterator[Table]:
                 ),
             )
             yield Table(columns, "ways", title=head, notes=notes * (head == heading))
+
+
+def _code(each: Explained) -> Iterator[Table]:
+    """Lay out how a user's own function computes the measure."""
+    if each.code is not None:
+        heading = f"{each.measure.heading} by {each.code.name}"
+        yield Table((Column("your function", list(each.code.sentences), text=True),), "code", heading=heading)
 
 
 def _profiles(each: Explained) -> Table:
