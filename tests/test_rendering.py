@@ -82,9 +82,9 @@ def test_every_command_that_prints_tables_has_every_format() -> None:
     having = {name: formats_of(name) for name in group.list_commands(click.Context(group))}
     assert {name for name, formats in having.items() if "table" in formats} == set(COMMANDS)
     for name in COMMANDS:
-        assert [each for each in having[name] if each not in {"trec", "qrels", "coursework", "text", "github", "sarif"}] == list(
-            FORMATS
-        )
+        assert [
+            each for each in having[name] if each not in {"trec", "qrels", "coursework", "text", "github", "sarif"}
+        ] == list(FORMATS)
 
 
 def test_the_formats_are_the_files_in_their_order() -> None:
