@@ -169,6 +169,13 @@ def sklearn_of_all(q: Query, k: int | None) -> float:
     return float(ndcg_score([labels], [scores], k=k)) if len(docids) > 1 else float(sum(labels) > 0)
 
 
+def sklearn_of_returned(q: Query, k: int | None) -> float:
+    """Ask scikit-learn about the first k that were returned, which is all that it knows."""
+    labels = [max(q.labels.get(docid, 0), 0) for docid in q.ranked[:k]]
+    scores = [q.scores[docid] for docid in q.ranked[:k]]
+    return float(ndcg_score([labels], [scores])) if len(labels) > 1 else float(sum(labels) > 0)
+
+
 def average_precision(q: Query, k: int | None, divisor: str = "R") -> float:
     hit = q.hit(k)
     precisions = [sum(hit[:rank]) / rank for rank in range(1, len(hit) + 1)]
@@ -364,6 +371,7 @@ METRICS: dict[str, tuple[Metric, Parts]] = {
 }
 OTHERS: dict[tuple[str, str], tuple[Metric, Mapping[str, Any]]] = {
     ("nDCG", "unreturned-at-zero"): (sklearn_of_all, {}),
+    ("nDCG", "sklearn"): (sklearn_of_returned, {}),
     ("AP", "ap-is-p"): (precision_parts, {}),
     ("AP", "ap-is-rr"): (reciprocal_rank, {}),
     ("RR", "rr-is-ap-over-hits"): (average_precision, {"divisor": "hits"}),
@@ -473,7 +481,6 @@ def score(data: Data, measure: str, ids: Iterable[str] = ()) -> float | None:
 
 # --- what occurs, alone and together ---
 
-RANK_BASED = ("nDCG", "DCG", "AP", "RR", "P", "R", "F1", "Success", "ERR")
 CUT_OFF_AT: dict[str, tuple[str, ...]] = {
     "nDCG": ("nDCG@10", "nDCG@5", "nDCG"),
     "DCG": ("DCG@10",),
@@ -535,9 +542,8 @@ TOGETHER: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Causes that were seen in one program."""
 
-MICRO = {"P", "R", "F1", "Success"}
-WEIGHTLESS = {"nDCG", "DCG", "ERR", "Bpref"}
-"""Measures without a level that would matter."""
+WITH_MICRO = {"P", "R", "F1", "Success"}
+WITHOUT_LEVEL = {"nDCG", "DCG", "ERR", "Bpref"}
 
 
 def causes_of(name: str) -> Iterator[frozenset[str]]:
@@ -552,8 +558,8 @@ def causes_of(name: str) -> Iterator[frozenset[str]]:
     only = {"f1-of-means": "F1", "rr-mean-rank": "RR", "rr-k-queries": "RR", "ap-pooled": "AP"}
     for cause in alone:
         if only.get(cause, name) == name and not (
-            (cause == "micro" and name not in MICRO)
-            or (cause.startswith("level") and name in WEIGHTLESS)
+            (cause == "micro" and name not in WITH_MICRO)
+            or (cause.startswith("level") and name in WITHOUT_LEVEL)
             or (cause == "nothing-returned-one")
         ):
             yield frozenset([cause])
