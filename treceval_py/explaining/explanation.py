@@ -46,7 +46,7 @@ MOST_WAYS, MOST_DOCUMENTS = 3000, 300_000
 AS_LIKELY = 0.03
 """How often a way is seen, against the most plausible one, to be named with it."""
 
-CHANCE, NEAR = 0.02, 0.03
+CHANCE, NEAR = 0.04, 0.03
 """A match may be by chance if ways as plausible give this share of the numbers as near to the claim as that."""
 
 
