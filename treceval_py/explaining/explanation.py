@@ -12,6 +12,8 @@ from numbers import Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
+import numpy as np
+
 from treceval_py.data.ids import shown
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed, warn
@@ -46,7 +48,7 @@ MOST_WAYS, MOST_DOCUMENTS = 3000, 300_000
 AS_LIKELY = 0.03
 """How often a way is seen, against the most plausible one, to be named with it."""
 
-CHANCE, NEAR = 0.02, 0.03
+CHANCE, NEAR = 0.04, 0.03
 """A match may be by chance if ways as plausible give this share of the numbers as near to the claim as that."""
 
 
@@ -469,9 +471,12 @@ def _one_by_one(way: Variant) -> Iterator[tuple[str, ...]]:
 def _chance(claim: Claim, rows: Sequence[Row], first: Match) -> float:
     """Return the share of numbers near a claim that are given by some way as plausible as its first match."""
     unit = 10.0**-claim.digits / (100 if first.how == "as a percentage" else 1)
-    mean, prior = first.outcome.mean, first.variant.prior
+    mean, prior, counted = first.outcome.mean, first.variant.prior, first.outcome.counted
+    # A mean of few possible values, such as 0 and 1, can only be one of some numbers.
+    steps = np.diff(np.unique(first.outcome.values[counted].round(9)))
+    unit = max(unit, float(steps.min(initial=1.0)) / max(int(counted.sum()), 1))
     means = [row.outcome.mean for row in rows if row.outcome is not None and row.variant.prior >= prior]
-    width = max(min(NEAR, abs(mean) / 6), unit)
+    width = max(min(NEAR, abs(mean) / 6), 3 * unit)
     near = {round(each / unit) for each in means if abs(each - mean) <= width}
     return len(near) / (2 * width / unit)
 

@@ -234,7 +234,10 @@ def _cumulated_gain(parts: Parts, run: JudgedRun) -> Ratio:
     gains = _gain(parts["gain"], rel, run)
     if tied and run.tied is not None:
         first, last = run.tied.where(run.hits.rel > 0)
-        of_rank = (summed[np.minimum(last, most)] - summed[np.minimum(first - 1, most)]) / (last - first + 1)
+        if parts["ideal"] == "topk":  # the list was cut first, and ties with it
+            last, gains = np.minimum(last, most), np.where(rank <= most, gains, 0.0)
+        width = np.maximum(last - first + 1, 1)
+        of_rank = (summed[np.minimum(last, most)] - summed[np.minimum(first - 1, most)]) / width
     else:
         of_rank = weights[rank]
     above = run.sum(query, gains * of_rank)
