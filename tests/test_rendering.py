@@ -60,6 +60,12 @@ COMMANDS = {
     "board": [[QRELS, *RUNS, *FEW, "--no-cache"], [QRELS, *RUNS, *FEW, "--no-cache", *GROUPS]],
     "gate": [[QRELS, RUNS[0], RUNS[2], *FEW], [QRELS, RUNS[0], RUNS[2], "--margin", "map=5%", "--floor", "P.5=0.1"]],
     "agree": [[QRELS, OTHER, "-q", "--bootstrap", "100"], [QRELS, OTHER, *RUNS, *FEW, "--bootstrap", "100"]],
+    "explain": [
+        [QRELS, RUNS[0], *FEW],
+        [QRELS, RUNS[0], "--claim", "nDCG@10=0.7093"],
+        [QRELS, RUNS[0], "-m", "AP", "--against", "ranx"],
+        [QRELS, RUNS[0], *FEW, "--query", "31"],
+    ],
     "pool": [[QRELS, *RUNS, "--budget", "5"]],
     "check": [["--qrels", QRELS, RUNS[1]]],
     "measures": [[]],

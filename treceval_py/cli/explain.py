@@ -12,7 +12,7 @@ from treceval_py.cli.options import TWICE, option, output_options, repeatable, s
 from treceval_py.cli.printing import Output
 from treceval_py.cli.progress import working
 from treceval_py.errors import visible
-from treceval_py.rendering import FORMATS, render
+from treceval_py.rendering import render
 
 if TYPE_CHECKING:
     from treceval_py.explaining import Arithmetic
@@ -40,7 +40,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--query", "QID", "Show the arithmetic of this query, term by term.")
 @scoring_options()
 @titled("Output")
-@output_options("table", [name for name in FORMATS if name != "json"])
+@output_options("table")
 def explain(
     files: tuple[str, ...],
     claims: tuple[str, ...],

@@ -123,9 +123,40 @@ def document_of(shown: Explanation | Arithmetic | Sequence[Arithmetic], _: Style
             for table in (*_claim(each), *_code(each), _profiles(each), *_walks(each, shown.profile))
         ]
         tables[0] = tables[0]._replace(notes=(_head(shown), *tables[0].notes))
-    else:
-        tables = [_terms(each) for each in ([shown] if isinstance(shown, Arithmetic) else shown)]
-    return Document("explanation", tables, lambda _: Made())
+        return Document("explanation", tables, lambda _: _made(shown))
+    several = [shown] if isinstance(shown, Arithmetic) else shown
+    payload = {"arithmetic": [each._replace(measure=each.measure.notation) for each in several]}  # type: ignore[arg-type]
+    return Document("arithmetic", [_terms(each) for each in several], lambda _: Made(payload=payload))
+
+
+def _made(explanation: Explanation) -> Made:
+    """Return an explanation for programs."""
+
+    def shown(matches: Sequence[Match]) -> list[dict[str, object]]:
+        return [
+            {
+                "value": match.outcome.mean, "queries": match.outcome.queries, "way": match.variant.name,
+                "changes": match.variant.ids, "profile": match.variant.profile or None, "how": match.how,
+                "likely": match.likely,
+            }
+            for match in matches
+        ]  # fmt: skip
+
+    measures = [
+        {
+            "measure": each.measure.notation, "claim": None if each.claim is None else each.claim.text,
+            "tried": each.tried, "chance": each.chance, "ways": shown(each.matches), "nearest": shown(each.nearest),
+            "values": [
+                {"profile": variant.name, "value": outcome.mean, "queries": outcome.queries}
+                for variant, outcome in each.rows if outcome is not None
+            ],
+            "walks": each.walks, "code": [] if each.code is None else each.code.sentences,
+        }
+        for each in explanation.measures
+    ]  # fmt: skip
+    name = explanation.profile.removesuffix(" -c")
+    payload = {"run": explanation.run_name, "measures": measures}
+    return Made(explanation.judgments_name, name, complete=name != explanation.profile, payload=payload)
 
 
 def _claim(each: Explained) -> Iterator[Table]:
@@ -142,11 +173,7 @@ def _claim(each: Explained) -> Iterator[Table]:
             columns = (
                 Column("value", [match.outcome.mean for match in matches], digits=6),
                 Column("queries", [match.outcome.queries for match in matches]),
-                Column(
-                    "way",
-                    [_way_of(match) for match in matches],
-                    text=True,
-                ),
+                Column("way", [_way_of(match) for match in matches], text=True),
             )
             yield Table(columns, "ways", title=head, notes=notes * (head == heading))
 
