@@ -142,12 +142,11 @@ def in_orders(text: str) -> Numbers:
 
 def in_walks(text: str) -> Numbers:
     """Return where the walks begin, which is at the number of the chosen profile."""
-    return {name: float(mean) for name, mean in re.findall(r"(?ms)^(\S+)\n=+$.*?^From [^\n]*:\n +(\S+)", text)}
+    return {each["measure"]: each["walks"][0]["steps"][0]["mean"] for each in json.loads(text)["measures"]}
 
 
 def in_arithmetic(text: str) -> Numbers:
-    found = re.findall(r"(?m)^\S+ of query 1 = (\S+)$", text)
-    return {str(number): float(value) for number, value in enumerate(found)}
+    return {str(number): each["value"] for number, each in enumerate(json.loads(text)["arithmetic"])}
 
 
 def in_payload(text: str) -> Numbers:
@@ -210,8 +209,8 @@ FORMS = {
     "gate": Form("gate qrels r0 r2 --margin 100 --format json", in_gate, of_means, usual={"complete": True}),
     "board": Form("board qrels r0 r1 r2 --no-cache --format json", in_board, of_means, usual={"complete": True}),
     "agree": Form("agree qrels again r0 r1 r2 --bootstrap 100 --format json", in_orders, of_common),
-    "explain": Form("explain qrels r0 --against trec_eval-9", in_walks, of_first, 4),
-    "explain --query": Form("explain qrels r0 --query 1", in_arithmetic, of_query, 6),
+    "explain": Form("explain qrels r0 --against trec_eval-9 --format json", in_walks, of_first, 4),
+    "explain --query": Form("explain qrels r0 --query 1 --format json", in_arithmetic, of_query, 6),
     "report": Form("report qrels r0 r1 r2 -o page.html", in_payload, of_common),
 }
 

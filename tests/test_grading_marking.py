@@ -18,7 +18,7 @@ import pytest
 from modules import module_at
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.explaining.scoring import Scorer
+from treceval_py.explaining.scoring import Outcome, Scorer
 from treceval_py.grading.claims.claims import Claimed, claimed
 from treceval_py.grading.intake import candidates
 from treceval_py.grading.intake.intake import one, submissions
@@ -334,16 +334,16 @@ def test_no_more_runs_are_read_than_four_of_the_largest_would_be(tmp_path: Path)
 def test_rows_and_wrong_numbers_are_searched_once_for_each_measure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scored, judged = [], Scorer._take
+    scored, averaged = [], Scorer._averaged
 
-    def counted(scorer: Scorer, kind: str, tasks: list[planning.Task]) -> None:
-        scored.append(kind)
-        judged(scorer, kind, tasks)
+    def counted(scorer: Scorer, settings: Mapping[str, object], task: planning.Task) -> Outcome:
+        scored.append(frozenset(settings.items()))
+        return averaged(scorer, settings, task)
 
-    monkeypatch.setattr(Scorer, "_take", counted)
+    monkeypatch.setattr(Scorer, "_averaged", counted)
     found = graded(tmp_path, {"run.txt": RUN}, claims=rows(*((f"row {row}", f"0.{4000 + row}") for row in range(30))))
     assert {each.verdict for each in found.claims} == {"unchecked"}
-    assert max(Counter(scored).values()) < 10  # profiles, changes, mistakes and pairs; not once more for each number
+    assert max(Counter(scored).values()) < 10  # not once more for each number
 
 
 # --- what may be told of the judgments ---

@@ -325,7 +325,7 @@ CHOICES = {
 }
 """Measures that a command asks for by name, as a user does: they are parsed, and say nothing about a measure."""
 
-HOMONYMS = {"judged", "recall", "unj"}
+HOMONYMS = {"hits", "judged", "recall", "unj"}
 """Words for columns, curves and values of parameters, too."""
 
 

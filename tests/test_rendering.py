@@ -475,8 +475,6 @@ def test_lines_are_wrapped_just_beyond_the_width_and_go_on_below_their_last_colu
 @pytest.mark.parametrize(
     "words",
     [
-        ["explain", QRELS, RUNS[0], "-m", "nDCG@10", "--claim", "nDCG@10=0.3"],
-        ["explain", QRELS, RUNS[0], "-m", "nDCG@10", "--query", "63"],
         ["measures", "nDCG"],
         ["profiles", "ranx"],
         ["check", "--explain", "R104"],

@@ -215,9 +215,9 @@ def test_the_mistaken_ndcg_of_the_sheet_is_that_of_ids_taken_for_scores() -> Non
 )
 def test_the_mistake_of_the_sheet_is_recognised_in_what_it_prints(claim: str, profile: str) -> None:
     (found,) = te.explain(SHEET_QRELS, SHEET_RUN, claims=[claim], profile=profile).measures
-    assert found.matches
-    assert all(match.variant.name.startswith("document ids taken for scores") for match in found.matches)
-    assert {(match.how, match.variant.cost) for match in found.matches} == {("exactly", 3)}
+    likely = [match for match in found.matches if match.likely]
+    assert likely
+    assert all("sort-docid-number" in match.variant.ids and match.how == "exactly" for match in likely)
 
 
 @pytest.mark.parametrize("claim", ["nDCG@1=0.0", "nDCG@1=0.0000"])
@@ -226,7 +226,6 @@ def test_of_a_0_all_mistakes_that_give_it_are_named(claim: str) -> None:
     (found,) = te.explain(SHEET_QRELS, SHEET_RUN, claims=[claim]).measures
     names = {match.variant.name for match in found.matches}
     assert names >= {"sorted by ascending score", "document ids taken for scores"}
-    assert {match.variant.cost for match in found.matches} == {3}
     assert all(row.outcome is None or row.outcome.mean == pytest.approx(2 / 3) for row in found.rows)
 
 

@@ -8,9 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from treceval_py.explaining.formulas import kind_of, parts_of
 from treceval_py.explaining.variants import CHANGE, MISTAKE, PAIR, Situation, Variant
 from treceval_py.measuring import FAMILIES, Family, Measure
+from treceval_py.measuring.formulas import kind_of, parts_of
 from treceval_py.measuring.registry import GEOMETRIC, folded
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.planning import Task

@@ -29,7 +29,7 @@ from treceval_py.rendering import show_of, text_of
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.noticing import biased
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, parts_of_run
-from treceval_py.scoring.planning import Options, Scoring, settled, takes_options
+from treceval_py.scoring.planning import Options, Scoring, Task, settled, takes_options
 from treceval_py.scoring.profiles import Profile, profile_of
 
 if TYPE_CHECKING:
@@ -450,15 +450,24 @@ def ways_tried(
         start = task_of(claim.measure, profile_of(scoring.profile), scorer.situation, scoring)
         # Of hundreds of pairs of changes some give any number that has no decimals.
         several = most == PAIR and claim.digits and scorer.documents <= MOST_DOCUMENTS
-        means: dict[frozenset[str], float | None] = {}
-        for way in ways(start, scorer.situation, 3 if several else 1)[:MOST_WAYS]:
-            (outcome,) = scorer.scored([way])
-            ids = frozenset(way.ids)
-            means[ids] = mean = None if outcome is None else float(f"{outcome.mean:.12g}")
-            # What a change adds to others without an effect need not be said.
-            if ids and all(means.get(ids.difference(each)) != mean for each in _one_by_one(way)):
-                tried.append(Row(way, outcome))
+        key = start, 3 if several else 1
+        if key not in scorer.searched:
+            scorer.searched[key] = _rows_of_changes(scorer, *key)
+        tried += scorer.searched[key]
     return tried, matching(claim, tried)
+
+
+def _rows_of_changes(scorer: Scorer, start: Task, most: int) -> list[Row]:
+    """Return the values of the ways with so many changes at most, without changes that have no effect."""
+    rows, means = list[Row](), dict[frozenset[str], float | None]()
+    for way in ways(start, scorer.situation, most)[:MOST_WAYS]:
+        (outcome,) = scorer.scored([way])
+        ids = frozenset(way.ids)
+        means[ids] = mean = None if outcome is None else float(f"{outcome.mean:.12g}")
+        # What a change adds to others without an effect need not be said.
+        if ids and all(means.get(ids.difference(each)) != mean for each in _one_by_one(way)):
+            rows.append(Row(way, outcome))
+    return rows
 
 
 def _one_by_one(way: Variant) -> Iterator[tuple[str, ...]]:
@@ -472,9 +481,11 @@ def _chance(claim: Claim, rows: Sequence[Row], first: Match) -> float:
     """Return the share of numbers near a claim that are given by some way as plausible as its first match."""
     unit = 10.0**-claim.digits / (100 if first.how == "as a percentage" else 1)
     mean, prior, counted = first.outcome.mean, first.variant.prior, first.outcome.counted
-    # A mean of few possible values, such as 0 and 1, can only be one of some numbers.
+    # A mean of values in equal steps, such as 0 and 1, can only be one of some numbers.
     steps = np.diff(np.unique(first.outcome.values[counted].round(9)))
-    unit = max(unit, float(steps.min(initial=1.0)) / max(int(counted.sum()), 1))
+    step = float(steps.min(initial=1.0))
+    if np.allclose(steps / step, np.rint(steps / step), atol=1e-6):
+        unit = max(unit, step / max(int(counted.sum()), 1))
     means = [row.outcome.mean for row in rows if row.outcome is not None and row.variant.prior >= prior]
     width = max(min(NEAR, abs(mean) / 6), 3 * unit)
     near = {round(each / unit) for each in means if abs(each - mean) <= width}

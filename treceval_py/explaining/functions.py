@@ -22,10 +22,10 @@ from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ids import shown
 from treceval_py.errors import MeasureError, TrecevalError
 from treceval_py.explaining.changes import ways
-from treceval_py.explaining.formulas import values_of
 from treceval_py.explaining.variants import Situation, Variant, has_number, task_of
 from treceval_py.judging.locating import judge
 from treceval_py.measuring import Measure, parse_measures
+from treceval_py.measuring.formulas import values_of
 from treceval_py.measuring.probes import given
 from treceval_py.scoring.profiles import profile_of
 

@@ -13,12 +13,12 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
 from treceval_py.errors import TrecevalError
-from treceval_py.explaining.formulas import Ratio, ratio_of, relevant_within, settled, values_of
 from treceval_py.explaining.variants import MOST_GRADES, Situation, Variant
 from treceval_py.judging.judged import JudgedRun, ratio
 from treceval_py.judging.located import UNJUDGED, Reduced, numbered, reduced
 from treceval_py.judging.locating import assemble, judge_by, missing_queries
 from treceval_py.judging.streaming import Retrieved
+from treceval_py.measuring.formulas import Ratio, ratio_of, relevant_within, settled, values_of
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import results_of
@@ -72,6 +72,11 @@ class Scorer:
         The judgments.
     parts : sequence of mapping of str to Reduced
         What `reductions` returns of the parts of the run.
+
+    Attributes
+    ----------
+    searched : dict of (Task, int) to list of Row
+        The ways with so many changes of a task at most, for further claims of its measure.
     """
 
     def __init__(self, qrels: Qrels, parts: Sequence[Mapping[str, Reduced]]) -> None:
@@ -85,6 +90,7 @@ class Scorer:
         self._judged: dict[tuple[str, Ranking, bool, tuple[str, ...]], JudgedRun] = {}
         self._known: dict[Task, Outcome | TrecevalError] = {}
         self._ratios: dict[object, Ratio] = {}
+        self.searched: dict[tuple[Task, int], list[Any]] = {}
         grades = np.unique(qrels.rels[qrels.rels > 0])[:MOST_GRADES].tolist()
         qids = run.run.qids
         self._orders = {"run": qids, "judgments": qrels.qids}
@@ -102,9 +108,9 @@ class Scorer:
 
     def forget(self, most: int) -> None:
         """Free the results so far if they have more values of queries than that."""
-        if (len(self._known) + len(self._ratios)) * len(self.qrels) > most:
-            self._known.clear()
-            self._ratios.clear()
+        if (len(self._known) + len(self._ratios) + sum(map(len, self.searched.values()))) * len(self.qrels) > most:
+            for kept in (self._known, self._ratios, self.searched):
+                kept.clear()
 
     def raise_for(self, task: Task) -> None:
         """Raise the error that keeps a task from being computed, if there is one."""

@@ -125,7 +125,7 @@ def document_of(shown: Explanation | Arithmetic | Sequence[Arithmetic], _: Style
         tables[0] = tables[0]._replace(notes=(_head(shown), *tables[0].notes))
         return Document("explanation", tables, lambda _: _made(shown))
     several = [shown] if isinstance(shown, Arithmetic) else shown
-    payload = {"arithmetic": [each._replace(measure=each.measure.notation) for each in several]}  # type: ignore[arg-type]
+    payload = {"arithmetic": [each._replace(measure=each.measure.name) for each in several]}  # type: ignore[arg-type]
     return Document("arithmetic", [_terms(each) for each in several], lambda _: Made(payload=payload))
 
 
@@ -144,7 +144,7 @@ def _made(explanation: Explanation) -> Made:
 
     measures = [
         {
-            "measure": each.measure.notation, "claim": None if each.claim is None else each.claim.text,
+            "measure": each.measure.name, "claim": None if each.claim is None else each.claim.text,
             "tried": each.tried, "chance": each.chance, "ways": shown(each.matches), "nearest": shown(each.nearest),
             "values": [
                 {"profile": variant.name, "value": outcome.mean, "queries": outcome.queries}

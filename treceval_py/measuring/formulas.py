@@ -15,9 +15,9 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.judging.judged import Found, Hits, JudgedRun, nth_of, ratio
-from treceval_py.measuring import Measure
 from treceval_py.measuring.probes import given
 from treceval_py.measuring.probes import values as values_of_measure
+from treceval_py.measuring.registry import Measure
 
 Parts = Mapping[str, Any]
 """The parts of a formula by name. `by` and `ideal_cut` name numbers, of which the least counts: 1; k, the cutoff in
