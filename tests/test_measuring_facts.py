@@ -72,7 +72,7 @@ def test_facts_are_declared_of_numbers_over_relevance_judgments_and_of_nothing_e
     assert failing(lambda family: facts(family) != unknown or family.per_query, OF_ALL_QUERIES) == {}
     nothing = (*unknown, (), False)
     assert failing(lambda each: (*facts(each), each.kin, each.of_judgments) != nothing, OTHERS) == {}
-    assert {each.uncut for each in OTHERS} == {None, FAMILIES["estAP"], FAMILIES["estNDCG"]}
+    assert {each.uncut for each in OTHERS} == {None, FAMILIES["estap"], FAMILIES["estndcg"]}
 
 
 def test_every_kind_has_an_algorithm_and_is_declared_by_some_measure() -> None:

@@ -88,9 +88,9 @@ def ideal(own: int, judged: Mapping[tuple[int, int], int], cutoff: int) -> float
 
 
 ESTIMATES: dict[str, Callable[..., Any]] = {
-    "estAP": est_ap,
-    "estAP_cut": est_ap,
-    "estNDCG": est_ndcg_of_one_round,
-    "estNDCG_cut": est_ndcg_of_one_round,
+    "estap": est_ap,
+    "estap_cut": est_ap,
+    "estndcg": est_ndcg_of_one_round,
+    "estndcg_cut": est_ndcg_of_one_round,
 }
 """The twins by the names of families."""

@@ -269,10 +269,10 @@ drawn_at(sampled.stat_variance, "varAP", average=registry.VARIANCE, mean="VAR_MA
 drawn_at(sampled.stat_r_precision, "statRprec", "Rprec of probabilities", mean="statMRP")
 drawn_at(sampled.stat_precision, "statPC", "P of probabilities", at="cutoff", cutoffs=(30,), mean="statMPC")
 drawn_at(sampled.stat_ndcg, "statNDCG", at="cutoff", cutoffs=(30,), mean="statMNDCG", bounds=ANY)
-drawn(estimates.estimated_average_precision, "estAP", "map", bounds=ANY)
-with_cutoff("estAP", "estAP of the first k documents: estimate of AP@k.", estimates="map_cut")
-drawn(estimates.estimated_ndcg, "estNDCG", "ndcg", bounds=ANY)
-with_cutoff("estNDCG", "estNDCG of the first k documents: estimate of nDCG@k.", estimates="ndcg_cut")
+drawn(estimates.estimated_average_precision, "estap", "map", "estAP", bounds=ANY)
+with_cutoff("estap", "estAP of the first k documents: estimate of AP@k.", estimates="map_cut")
+drawn(estimates.estimated_ndcg, "estndcg", "ndcg", "estNDCG", bounds=ANY)
+with_cutoff("estndcg", "estNDCG of the first k documents: estimate of nDCG@k.", estimates="ndcg_cut")
 # Subtopics.
 cut_early(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", "alpha_DCG α_DCG")
 cut_early(
