@@ -126,8 +126,8 @@ def test_runs_whose_ranges_do_not_overlap_ask_for_nothing() -> None:
     assert asked(chosen) == []
     assert [(run.value, run.lowest, run.highest, run.judged) for run in chosen.runs] == [(1, 1, 1, 1), (0, 0, 0.5, 0.5)]
     assert chosen.notes == (
-        "unjudged documents could change the order of 0 of 1 pairs of runs by P@1. Further judgments cannot change it.",
-        "only 0 documents are left to judge.",
+        "ranges of P@1 overlap in 0 of 1 pairs of runs. Further judgments cannot change their order.",
+        "0 of 5 documents were chosen: no other one is expected to change the order of runs.",
     )
     third = {"1": ["z"], "2": ["p"]}
     assert asked(pool(judged, [first, third], "P@1", budget=5)) == ["1z"]  # 1, beside 1 at most
@@ -189,6 +189,24 @@ def test_in_a_batch_a_document_without_judgment_counts_as_not_relevant() -> None
 def test_another_run_begins_in_another_query() -> None:
     both = [{"1": ["a"], "2": ["p"]}, {"1": ["b"], "2": ["q"]}]
     assert asked(pool(None, both, budget=2, method="mtf")) == ["1a", "2q"]
+
+
+def test_notes_say_why_fewer_documents_are_chosen_than_the_budget() -> None:
+    # The ranges of two equal runs overlap, but no document separates them.
+    assert pool({"1": {"a": 1}}, [A, A], budget=3).notes[-2:] == (
+        "ranges of MAP overlap in 1 of 1 pairs of runs.",
+        "0 of 3 documents were chosen: no other one is expected to change the order of runs.",
+    )
+    within = pool(None, [FIRST, SECOND], depth=1, budget=1200, method="mtf").notes[-1]
+    assert within == "2 of 1,200 documents were chosen: no other one down to rank 1 is unjudged."
+    assert pool(None, [FIRST], budget=6, method="depth").notes[-1].endswith(": no other one is unjudged.")
+
+
+def test_all_runs_have_their_means_over_the_same_queries() -> None:
+    # A run without query 2 has 0 there, so one half at most. A relevant document there is 1/2 of the mean of the other.
+    chosen = pool({"1": {"x": 1}, "2": {"y": 1}}, [{"1": ["x"]}, {"1": ["x"], "2": ["b"]}], "P@1", budget=1)
+    assert [run[1:4] for run in chosen.runs] == [(0.5, 0.5, 0.5), (0.5, 0.5, 1.0)]
+    assert reasons(chosen) == ["0.500000 between <run> (1) and <run> (2), if relevant"]
 
 
 def test_a_depth_limits_every_method() -> None:
@@ -297,7 +315,7 @@ def test_lines_are_query_0_document_and_the_reason_after_a_tab(folder: Path) -> 
         "y     0.5000   0.5000    1.0000   0.2500",
         "",
         "1 of 2 queries have no judgments yet.",
-        "unjudged documents could change the order of 1 of 1 pairs of runs by MAP.",
+        "ranges of MAP overlap in 1 of 1 pairs of runs.",
     ]
 
 

@@ -130,7 +130,7 @@ def pool(
     qrels : path, dict, or as in `evaluate`, or None
         The judgments so far; None if there are none.
     runs : sequence of paths, dicts, or as in `evaluate`
-        The runs. All of their queries are judged.
+        The runs. All of their queries count, and those of the judgments, in every run.
     measure : name or Measure
         The measure by which the runs will be compared; one that supports ranges over unjudged documents.
     depth : int, optional
@@ -185,7 +185,9 @@ def pool(
     if len(runs) < 1 + (method == "order"):
         problem = "the method order compares runs, and needs two or more" if runs else "there are no runs"
         raise RunCountError(problem, "Add a run, or choose another method." if runs else "Add one.")
-    scoring, reading = Scoring(measure, profile).checked(), Reading(run_format, judgment_format, max_passage).checked()
+    # Means of different queries are not comparable.
+    scoring = Scoring(measure, profile, complete=True).checked()
+    reading = Reading(run_format, judgment_format, max_passage).checked()
     if len(scoring.named) != 1:
         raise MeasureError(f"a pool is for one measure, not {len(scoring.named)}", "Choose one, such as map.")
     judgments = Qrels() if qrels is None else load_judgments(qrels, judgment_format, duplicates=scoring.duplicates)
@@ -198,8 +200,8 @@ def pool(
     evaluator = Evaluator(widened, scoring)
     (task,) = evaluator.plan.tasks
     names = unique_names([table.tag for table in tables], [table.name for table in tables], by)
-    found = [ranges_of(evaluator, table, ties=False, unjudged=True) for table in tables]
-    ranges = tuple(map(_range, names, found))
+    assessed = [ranges_of(evaluator, table, ties=False, unjudged=True) for table in tables]
+    ranges = tuple(map(_range, names, assessed))
     low, high = np.array([(run.lowest, run.highest) for run in ranges]).T
     # Their ranges meet, and are not the same point.
     still_open = (np.maximum.outer(low, low) <= np.minimum.outer(high, high)) & ~np.eye(len(names), dtype=bool)
@@ -230,17 +232,17 @@ def pool(
     notes = []
     if qrels is not None:
         notes = by_note(
-            (name, sign.text) for name, each in zip(names, found, strict=True) for sign in each.results.signs
+            (name, sign.text) for name, run in zip(names, assessed, strict=True) for sign in run.results.signs
         )
         notes += [f"{len(new)} of {len(widened.qids)} queries have no judgments yet."] if new else []
-    pairs, turned = len(names) * (len(names) - 1) // 2, int(still_open.sum()) // 2
+    pairs, overlapping = len(names) * (len(names) - 1) // 2, int(still_open.sum()) // 2
     if pairs:
-        could = (
-            f"unjudged documents could change the order of {turned} of {pairs} pairs of runs by {task.asked.heading}."
-        )
-        notes.append(could if turned else f"{could} Further judgments cannot change it.")
+        ending = "" if overlapping else " Further judgments cannot change their order."
+        notes.append(f"ranges of {task.asked.heading} overlap in {overlapping} of {pairs} pairs of runs.{ending}")
     if budget is not None and len(documents) < budget:
-        notes.append(f"only {len(documents)} documents are left to judge.")
+        within = f" down to rank {depth}" if depth else ""
+        what = "is expected to change the order of runs" if method == "order" else "is unjudged"
+        notes.append(f"{len(documents):,} of {budget:,} documents were chosen: no other one{within} {what}.")
     name = "" if qrels is None else judgments.name
     return Pool(documents, ranges, task.asked.name, task.asked.heading, method, name, tuple(notes))
 
