@@ -260,10 +260,10 @@ def undrawn(qrels: Qrels) -> str:
         return ""
     known, number = qrels.sample.probabilities, len(qrels.docids)
     if known is None:
-        count, kind = int((qrels.rels < 0).sum()), "pooled documents were not judged"
+        count, documents, how = int((qrels.rels < 0).sum()), "pooled documents", "not judged"
     else:
-        count, kind = int((known < 1).sum()), "judgments are of documents drawn with a probability below 1"
-    return f"{count:,} of {number:,} {kind}" if count else ""
+        count, documents, how = int((known < 1).sum()), "judged documents", "drawn with a probability below 1"
+    return f"{count:,} of {number:,} {documents} {'was' if count == 1 else 'were'} {how}" if count else ""
 
 
 def judged_elsewhere(qrels: Qrels, docids: Sequence[bytes]) -> int:

@@ -65,28 +65,28 @@ def biased(qrels: Qrels, tasks: Sequence[Task]) -> tuple[Sign, ...]:
     lacking, sample = undrawn(qrels), qrels.sample
     if not lacking or sample is None:
         return ()
-    one = sample.strata is not None and len({*sample.strata.tolist()}) == 1
+    one_stratum = sample.strata is not None and len({*sample.strata.tolist()}) == 1
     names, hints = list[str](), list[str]()
     for task in tasks:
         family, name = task.resolved.family, task.asked.name
         estimated = family.estimates.partition(" ")[0]
         fits = {estimated or family.name, f"{estimated or family.name} of {sample.by}"}
-        others = [each for each in FAMILIES.values() if each.judged is JudgedSample and each.estimates in fits]
-        if not family.from_relevance or (family.promotes in UNBIASED and not others) or (estimated and one):
+        others = [other for other in FAMILIES.values() if other.judged is JudgedSample and other.estimates in fits]
+        unbiased = family.promotes in UNBIASED and not others
+        if unbiased or not family.from_relevance or (estimated and one_stratum):
             continue
         names.append(name)
         given = {key: value for key, value in task.resolved.parameters if family.defaults.get(key) != value}
-        able = [each for each in others if all(map(each.takes, given))]
+        able = [Measure(other, tuple(given.items())) for other in others if all(map(other.takes, given))]
         if able:
-            ways = " and ".join(Measure(each, tuple(given.items())).notation for each in able)
-            hints.append(
-                f"{ways} estimate{'s' * (len(able) == 1)} {FAMILIES[estimated].notation[0] if estimated else name}"
-            )
+            verb = "estimates" if len(able) == 1 else "estimate"
+            target = FAMILIES[estimated].notation[0] if estimated else name
+            hints.append(f"{' and '.join(measure.notation for measure in able)} {verb} {target}")
     if not names:
         return ()
-    are = "is" if len(names) == 1 else "are"
+    are, them = ("is", "it") if len(names) == 1 else ("are", "them")
     what = f"the judgments are of a sample; {lacking}, so {first_of(names)} {are} biased"
-    todo = "; ".join(hints) if hints else "No measure here estimates it" + " from a sample"
+    todo = "; ".join(dict.fromkeys(hints)) or f"No measure here estimates {them} from a sample"
     return (Sign("Q318", what, f"{todo}."),)
 
 
