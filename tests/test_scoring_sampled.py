@@ -238,7 +238,7 @@ def signs_of(qrels: te.Qrels, measures: list[str]) -> list[str]:
 
 def test_values_that_a_sample_biases_are_noted_with_the_measure_that_estimates_the_same() -> None:
     strata = te.read_qrels(text="1 0 a top 1\n1 0 b rest -1\n1 0 c rest 0\n", format="sampled")
-    lacking = "the judgments are of a sample; 1 of 3 pooled documents were not judged, so "
+    lacking = "the judgments are of a sample; 1 of 3 pooled documents was not judged, so "
     assert signs_of(strata, ["AP", "num_ret", "judged.10"]) == [f"{lacking}AP is biased. xinfAP and estAP estimate AP."]
     two = (
         f"{lacking}AP(rel=2), nDCG are biased. xinfAP(rel=2) and estAP(rel=2) estimate AP(rel=2); infNDCG and estNDCG "
@@ -251,11 +251,22 @@ def test_values_that_a_sample_biases_are_noted_with_the_measure_that_estimates_t
     # Measures that compute something else are not named: other gains, another divisor, reciprocal rank.
     for other in ("nDCG(gain=exp)", "AP(norm=capped)@10", "RR"):
         assert signs_of(strata, [other]) == [f"{lacking}{other} is biased. No measure here estimates it from a sample."]
+    them = f"{lacking}RR, bpref are biased. No measure here estimates them from a sample."
+    assert signs_of(strata, ["RR", "bpref"]) == [them]
+    assert signs_of(strata, ["infAP", "AP"]) == [f"{lacking}infAP, AP are biased. xinfAP and estAP estimate AP."]
     prels = te.read_qrels(text="1 a 1 1 0.5\n1 b 0 1 1\n", format="prels")
-    share = "1 of 2 judgments are of documents drawn with a probability below 1"
+    share = "1 of 2 judged documents was drawn with a probability below 1"
     assert signs_of(prels, ["AP"]) == [
         f"the judgments are of a sample; {share}, so AP is biased. statAP and estAP estimate AP."
     ]
+
+
+def test_a_faulty_line_of_a_sample_is_named_when_the_format_is_given(tmp_path: Path) -> None:
+    (tmp_path / "prels").write_text("1 a 1 1 0.5\n1 b 1 1 2\n")
+    with pytest.raises(te.errors.InputError, match=r"or sampled or prels if they are judgments of a sample"):
+        te.read_qrels(tmp_path / "prels")
+    with pytest.raises(te.errors.InputError, match=r"prels:2: '2' is not a probability"):
+        te.read_qrels(tmp_path / "prels", format="prels")
 
 
 @pytest.mark.filterwarnings("error")

@@ -375,7 +375,8 @@ def _of_other_role(form: str, kind: Kind) -> Sign:
         problem = f"{three}, but a judgment has 4 ({kind.layout})"
         return Sign("Q305", problem, "Put a 0, the iteration, after the query, on each line.")
     if form in _JUDGMENTS:
-        return Sign("R113", f"these are {_JUDGMENTS[form]}", f"Give their format, {form}.")
+        sampled = ", or sampled or prels if they are judgments of a sample with a faulty line" * (form == "prefs")
+        return Sign("R113", f"these are {_JUDGMENTS[form]}", f"Give their format, {form}{sampled}.")
     return Sign("R114", f"this is {RUNS[form]}, not {kind.what}", "Is it the right file?")
 
 
