@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import click
 import pytest
-from command import Done, command
+from command import Done, command, treceval
 from shared import SHARED
 
 import treceval_py as te
@@ -259,6 +259,15 @@ def test_values_that_a_sample_biases_are_noted_with_the_measure_that_estimates_t
     assert signs_of(prels, ["AP"]) == [
         f"the judgments are of a sample; {share}, so AP is biased. statAP and estAP estimate AP."
     ]
+
+
+def test_the_bias_is_noted_once_for_all_runs(tmp_path: Path) -> None:
+    for name, text in (("qrels", QRELS), ("one", RUN), ("two", RUN.replace("r\n", "t\n"))):
+        (tmp_path / name).write_text(text)
+    for words in ("", "--ties", "--format json"):
+        said = treceval(["qrels", "one", "two", "-m", "AP", *words.split()], folder=tmp_path).err.decode()
+        assert said.startswith("note: 2 runs (one, two): the judgments are of a sample; 2 of 7 pooled documents were not ")
+        assert said.count("of a sample") == 1
 
 
 def test_a_faulty_line_of_a_sample_is_named_when_the_format_is_given(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def score(
     from treceval_py.measuring import in_print_order
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.profiles import profile_of
-    from treceval_py.scoring.show import Options, about_groups, notes_of, results_text
+    from treceval_py.scoring.show import Options, about_groups, about_runs, results_text
     from treceval_py.scoring.zscores import read_norms
 
     qrels, runs = (None, judged_rankings) if judged_rankings else (files[0], files[1:])
@@ -190,7 +190,7 @@ def score(
                     scored.append(results if table is None else results.standardise(table))
                     if bar is not None:
                         bar.next()
-            notes = [text for results in scored for text, _ in notes_of(results, fixed=scoring.signatures is not None)]
+            notes = about_runs(scored, fixed=scoring.signatures is not None)
             notes += about_groups(scored, options) if groups else []
             text = results_text(scored, output.format, options, output.style, notes)
     except InputError as error:
@@ -207,12 +207,12 @@ def _ranges(
     """Return the ranges of values as text, and notes."""
     from treceval_py.ranges.assessment import ranges_of
     from treceval_py.ranges.show import ranges_text
-    from treceval_py.scoring.show import about
+    from treceval_py.scoring.show import about_runs
 
     if output.format not in FORMATS:
         raise click.UsageError(f"Ranges cannot be printed as {output.format}; choose {', '.join(FORMATS)}.")
     assessed = [ranges_of(evaluator, run, ties=ties, unjudged=unjudged) for run in runs]
-    notes = [line for each in assessed for line in about(each.results)]
+    notes = about_runs(run.results for run in assessed)
     return ranges_text(assessed, output.format, options, output.style, notes), notes
 
 

@@ -360,15 +360,15 @@ def about_groups(runs: Sequence[Results], options: Options) -> list[str]:
     return [note for each in options.groups for note in each.notes(qids)]
 
 
-def about_runs(several: Iterable[Results]) -> list[str]:
-    """Return notes on what was left out, replaced or assumed in several runs; notes that several share appear once."""
+def about_runs(several: Iterable[Results], *, fixed: bool = False) -> list[str]:
+    """Return the notes of `notes_of` on several runs; notes that several share appear once."""
     return by_note(
         (
             results.run_name if said.startswith(f"{results.run_name}: ") else "",
             said.removeprefix(f"{results.run_name}: "),
         )
         for results in several
-        for said in about(results)
+        for said, _ in notes_of(results, fixed=fixed)
     )
 
 
