@@ -202,6 +202,12 @@ def test_notes_say_why_fewer_documents_are_chosen_than_the_budget() -> None:
     assert pool(None, [FIRST], budget=6, method="depth").notes[-1].endswith(": no other one is unjudged.")
 
 
+def test_an_unjudged_document_can_be_relevant_before_any_judgment_is_as_high_as_the_level() -> None:
+    chosen = pool({"1": {"a": 1}}, [{"1": ["b"]}, {"1": ["a"]}], "P(rel=2)@1", budget=9)
+    assert [run[1:4] for run in chosen.runs] == [(0, 0, 1), (0, 0, 0)]
+    assert asked(chosen) == ["1b"]
+
+
 def test_all_runs_have_their_means_over_the_same_queries() -> None:
     # A run without query 2 has 0 there, so one half at most. A relevant document there is 1/2 of the mean of the other.
     chosen = pool({"1": {"x": 1}, "2": {"y": 1}}, [{"1": ["x"]}, {"1": ["x"], "2": ["b"]}], "P@1", budget=1)

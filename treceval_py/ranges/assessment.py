@@ -13,6 +13,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measuring import Measure
+from treceval_py.measuring.probes import parameter
 from treceval_py.measuring.registry import TEXT
 from treceval_py.ranges.ties import TieRange, tie_ranges
 from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
@@ -154,7 +155,9 @@ def range_of_labels(opened: Opened, task: Task, max_rel: int) -> tuple[tuple[str
             problem += f": labels of unjudged documents would decide {changed}"
             raise EvaluationError(problem, "Use another profile.")
     part, fixed = part_of(opened, conventions, conventions.ranking(), measure)
-    (ends,) = unjudged_ranges(cast("JudgedRun", part), [measure], int(dict(measure.parameters).get("max_rel", max_rel)))
+    # Where no document is relevant yet, an unjudged one can still be.
+    top = max(max_rel, parameter(measure, "level", 0))
+    (ends,) = unjudged_ranges(cast("JudgedRun", part), [measure], int(dict(measure.parameters).get("max_rel", top)))
     if np.isnan(fixed).all():
         return part.qids, ends
     lowest, highest = (with_fixed(measure, values, fixed) for values in (ends.lowest, ends.highest))
