@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -51,8 +52,8 @@ class QueryLists(NamedTuple):
 
 def side_by_side(qrels: Qrels, runs: Sequence[Run], ranking: Ranking) -> Iterator[QueryLists]:
     """Yield the lists of each query of `qrels`, which has all queries of the runs, in its order."""
-    ids, queries, numbers, ranks = [], [], [], []
-    for number, run in enumerate(runs):
+    ids, queries, ranks = [], [], []
+    for run in runs:
         arranged = arrange(run, ranking._replace(tied=False))
         offsets = arranged.run.offsets
         rows = np.repeat(np.arange(len(run.qids)), np.diff(offsets))
@@ -60,22 +61,16 @@ def side_by_side(qrels: Qrels, runs: Sequence[Run], ranking: Ranking) -> Iterato
         kept = rank <= limit_of(ranking.depth)
         ids.append(arranged.run.docids.take(arranged.order[kept]))
         queries.append(qrels.rows_of(run.qids)[rows][kept])
-        numbers.append(np.full(int(kept.sum()), number))
         ranks.append(np.minimum(rank[kept], UNRANKED - 1))
-    judged = np.repeat(np.arange(len(qrels.qids)), np.diff(qrels.offsets))
-    every, query = Ids.concatenate([*ids, qrels.docids]), np.concatenate([*queries, judged])
-    keys, document = np.unique(query * len(every) + firsts_of(every), return_inverse=True)
-    labels = np.full(len(keys), -1)
-    labels[document[len(document) - len(judged) :]] = qrels.rels
-    document, by_run, rank = document[: len(document) - len(judged)], np.concatenate(numbers), np.concatenate(ranks)
-    order = np.argsort(document, kind="stable")
-    document, by_run, rank = document[order], by_run[order], rank[order]
+    queries.append(np.repeat(np.arange(len(qrels.qids)), np.diff(qrels.offsets)))
+    every = Ids.concatenate([*ids, qrels.docids])
+    keys, document = np.unique(np.concatenate(queries) * len(every) + firsts_of(every), return_inverse=True)
+    *retrieved, judged = np.split(document, np.cumsum([len(rank) for rank in ranks]))
+    table, labels = np.zeros((len(runs), len(keys)), dtype=np.int32), np.full(len(keys), -1)
+    for of_run, documents, rank in zip(table, retrieved, ranks, strict=True):
+        of_run[documents] = rank
+    labels[judged] = qrels.rels
     docids = every.take(keys % max(len(every), 1))
-    starts = np.searchsorted(keys, np.arange(len(qrels.qids) + 1) * len(every))
-    hits = np.searchsorted(document, starts)
-    for number in range(len(qrels.qids)):
-        start, stop = starts[number], starts[number + 1]
-        of_query = slice(hits[number], hits[number + 1])
-        table = np.zeros((len(runs), stop - start), dtype=np.int32)
-        table[by_run[of_query], document[of_query] - start] = rank[of_query]
-        yield QueryLists(number, docids[start:stop], table, labels[start:stop])
+    starts = np.searchsorted(keys, np.arange(len(qrels.qids) + 1) * len(every)).tolist()
+    for number, (start, stop) in enumerate(pairwise(starts)):
+        yield QueryLists(number, docids[start:stop], table[:, start:stop], labels[start:stop])

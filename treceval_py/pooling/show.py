@@ -17,25 +17,25 @@ from treceval_py.rendering.tables import Column, Document, Table
 
 def lines_of(pool: Pool, *, reasons: bool) -> str:
     """Return lines ``qid 0 docid`` with a tab and the reason, or else with -1, as judgments that are to be made."""
-    sizes = {qid: len(list(documents)) for qid, documents in groupby(pool.documents, lambda each: each.qid)}
-    docids, offsets = Ids.from_text([each.docid for each in pool.documents]), np.cumsum([0, *sizes.values()])
+    sizes = {qid: len(list(documents)) for qid, documents in groupby(pool.documents, lambda document: document.qid)}
+    docids, offsets = Ids.from_text([document.docid for document in pool.documents]), np.cumsum([0, *sizes.values()])
     table = Qrels.from_columns([*sizes], offsets, docids, np.full(len(docids), -1))
     lines = decode(b"".join(written_as(table, "qrels")))
     if not reasons:
         return lines
     texts = zip(lines.splitlines(), pool.documents, strict=True)
-    return "".join(f"{line.removesuffix(' -1')}\t{each.reason}\n" for line, each in texts)
+    return "".join(f"{line.removesuffix(' -1')}\t{document.reason}\n" for line, document in texts)
 
 
 def document_of(pool: Pool, _: Style) -> Document:
     """Return a pool as a document."""
     documents = Table(
         (
-            Column("query", [each.qid for each in pool.documents], text=True, head=True),
-            Column("docid", [each.docid for each in pool.documents], text=True, head=True),
-            Column("rank", [each.rank for each in pool.documents]),
-            Column("runs", [each.runs for each in pool.documents]),
-            Column("reason", [each.reason for each in pool.documents], text=True),
+            Column("query", [document.qid for document in pool.documents], text=True, head=True),
+            Column("docid", [document.docid for document in pool.documents], text=True, head=True),
+            Column("rank", [document.rank for document in pool.documents]),
+            Column("runs", [document.runs for document in pool.documents]),
+            Column("reason", [document.reason for document in pool.documents], text=True),
         ),
         name="documents",
         title=f"Documents to judge, by {pool.method}",

@@ -100,7 +100,7 @@ def _judged(
 
 def _in_order(qids: Sequence[str]) -> list[tuple[int, str]]:
     """Return queries, each with its place, in the order of their numbers."""
-    return sorted(enumerate(qids), key=lambda each: (float((re.match(r"\d+", each[1]) or ["0"])[0]), each[1]))
+    return sorted(enumerate(qids), key=lambda query: (float((re.match(r"\d+", query[1]) or ["0"])[0]), query[1]))
 
 
 def _dead(qrels: str) -> EvaluationError:
