@@ -266,7 +266,9 @@ def test_the_bias_is_noted_once_for_all_runs(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     for words in ("", "--ties", "--format json"):
         said = treceval(["qrels", "one", "two", "-m", "AP", *words.split()], folder=tmp_path).err.decode()
-        assert said.startswith("note: 2 runs (one, two): the judgments are of a sample; 2 of 7 pooled documents were not ")
+        assert said.startswith(
+            "note: 2 runs (one, two): the judgments are of a sample; 2 of 7 pooled documents were not "
+        )
         assert said.count("of a sample") == 1
 
 

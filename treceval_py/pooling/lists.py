@@ -66,7 +66,8 @@ def side_by_side(qrels: Qrels, runs: Sequence[Run], ranking: Ranking) -> Iterato
     every = Ids.concatenate([*ids, qrels.docids])
     keys, document = np.unique(np.concatenate(queries) * len(every) + firsts_of(every), return_inverse=True)
     *retrieved, judged = np.split(document, np.cumsum([len(rank) for rank in ranks]))
-    table, labels = np.zeros((len(runs), len(keys)), dtype=np.int32), np.full(len(keys), -1)
+    table: IntArray = np.zeros((len(runs), len(keys)), dtype=np.int32)
+    labels = np.full(len(keys), -1)
     for of_run, documents, rank in zip(table, retrieved, ranks, strict=True):
         of_run[documents] = rank
     labels[judged] = qrels.rels
