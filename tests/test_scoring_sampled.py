@@ -272,6 +272,26 @@ def test_the_bias_is_noted_once_for_all_runs(tmp_path: Path) -> None:
         assert said.count("of a sample") == 1
 
 
+def test_teachers_are_told_of_the_bias_and_boards_and_gates_note_it(tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    for name, text in (("qrels", QRELS), ("class/ann", RUN), ("class/bob", RUN.replace("r\n", "t\n"))):
+        (tmp_path / name).write_text(text)
+    lacking = "the judgments are of a sample; 2 of 7 pooled documents were not judged, so "
+    done = treceval("grade qrels class -o out".split(), folder=tmp_path)
+    assert done.err.decode().splitlines()[0].startswith(f"note: {lacking}AP")
+    assert done.err.decode().splitlines()[0].endswith(" iP@10 estimates P@10.")
+    assert lacking in (tmp_path / "out" / "overview.html").read_text()
+    for words in ("board qrels class --no-cache", "gate qrels class/ann class/bob"):
+        assert treceval([*words.split(), "-m", "AP"], folder=tmp_path).out.decode().count(lacking) == 1
+
+
+def test_a_note_that_asks_has_no_full_stop(tmp_path: Path) -> None:
+    for name, text in (("qrels", "1 0 z 1\n"), ("one", RUN), ("two", RUN.replace("r\n", "t\n"))):
+        (tmp_path / name).write_text(text)
+    for words in ("board qrels one two --no-cache", "gate qrels one two"):
+        assert "Is the run for another collection?\n" in treceval(words.split(), folder=tmp_path).out.decode()
+
+
 def test_a_faulty_line_of_a_sample_is_named_when_the_format_is_given(tmp_path: Path) -> None:
     (tmp_path / "prels").write_text("1 a 1 1 0.5\n1 b 1 1 2\n")
     with pytest.raises(te.errors.InputError, match=r"or sampled or prels if they are judgments of a sample"):

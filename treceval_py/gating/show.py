@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from treceval_py.comparing.show.sentences import joined
+from treceval_py.comparing.show.sentences import joined, noted
 from treceval_py.errors import visible
 from treceval_py.gating.gating import CANNOT_TELL, PASS, WORSE, Decision, Verdict
 from treceval_py.io.digests import named
@@ -174,7 +174,7 @@ def _table(verdict: Verdict) -> Table:
         ]
     if floors:
         notes.append("floor: the lowest mean that passes, compared without a test.")
-    notes += [f"Note: {note.rstrip('.')}." if not note.endswith("?") else f"Note: {note}" for note in verdict.notes]
+    notes += map(noted, verdict.notes)
     made = [f"{row.heading}: {row.signature.short}" for row in rows if row.signature is not None]
     return Table(
         columns,

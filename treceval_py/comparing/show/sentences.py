@@ -187,7 +187,8 @@ def notes(comparison: Outcome) -> list[str]:
 
 def noted(note: str) -> str:
     """Return a note as a sentence that is known to be one, with a full stop."""
-    return f"Note: {visible(note.removeprefix('Note: ').rstrip('.'))}."
+    text = visible(note.removeprefix("Note: ").rstrip("."))
+    return f"Note: {text}{'.' * (not text.endswith('?'))}"
 
 
 def signatures(comparison: Outcome) -> list[str]:

@@ -26,6 +26,7 @@ from treceval_py.io.judged_ranking import read_judged_ranking
 from treceval_py.io.named import read_qrels
 from treceval_py.io.source import Text
 from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.noticing import biased
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_named
 from treceval_py.scoring.results import Results
@@ -94,6 +95,9 @@ class AssignmentScorer:
         self._evaluators: dict[str, Evaluator] = {}
         self.baseline: Scored | None = None
         self.baseline_hash, self.notes = "", tuple[str, ...]()
+        if self.qrels.sample is not None:
+            tasks = self._evaluator(profile_named(self.rules.profile)).plan.tasks
+            self.notes = tuple(sign.text.removesuffix(".") for sign in biased(self.qrels, tasks))
         if not (path := assignment.baseline):
             return
         checked = check(self.qrels, path, most=1)
@@ -104,7 +108,7 @@ class AssignmentScorer:
             raise InputError("these are not lines of a run", "Give a run to compare with.", file=path)
         # Points may depend on the baseline, so its probable mistakes are reported; hidden judgments without documents.
         hidden = self.rules.feedback != FULL
-        self.notes = tuple(
+        self.notes += tuple(
             f"the baseline {path} has a warning, {finding.code}: "
             + (CODES[finding.code].title if hidden and finding.code[0] == "R" else finding.what)
             for finding in told_findings(checked.findings, self.rules.feedback)
@@ -130,12 +134,16 @@ class AssignmentScorer:
             It cannot be read or scored.
         """
         profile = profile_named(JUDGED_PROFILE if kind == JUDGED else self.rules.profile)
+        evaluator = self._evaluator(profile)
+        own, run = read_judged_ranking(source) if kind == JUDGED else (None, evaluator.table(source))
+        return Scored(source.name, profile, self.qrels, run, evaluator.scored(run), own)
+
+    def _evaluator(self, profile: Profile) -> Evaluator:
         if (evaluator := self._evaluators.get(profile.name)) is None:
             names = tuple(rule.name for rule in self.rules.measures)
             scoring = Scoring(names, profile, self.rules.level, complete=self.rules.complete)
             evaluator = self._evaluators[profile.name] = Evaluator(self.qrels, scoring, Reading(threads=1))
-        own, run = read_judged_ranking(source) if kind == JUDGED else (None, evaluator.table(source))
-        return Scored(source.name, profile, self.qrels, run, evaluator.scored(run), own)
+        return evaluator
 
 
 def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> AgainstBaseline | None:
