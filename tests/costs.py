@@ -394,6 +394,7 @@ CASES = (
     Case(10_000, "pool qrels run other third --budget 500", "long"),
     Case(50_000, "pool qrels run other third --budget 500 --method mtf"),
     Case(50_000, "pool run other"),
+    Case(10_000, "pool run other --depth 1000000", "long"),
     Case(50_000, "pool qrels run run.bad", status=1),
     # Not many runs for compare and board: all pairs of them are compared, for the answer and for the letters.
     Case(10_000, "report qrels run -o OUT/page.html"),

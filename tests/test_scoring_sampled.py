@@ -277,7 +277,7 @@ def test_teachers_are_told_of_the_bias_and_boards_and_gates_note_it(tmp_path: Pa
     for name, text in (("qrels", QRELS), ("class/ann", RUN), ("class/bob", RUN.replace("r\n", "t\n"))):
         (tmp_path / name).write_text(text)
     lacking = "the judgments are of a sample; 2 of 7 pooled documents were not judged, so "
-    done = treceval("grade qrels class -o out".split(), folder=tmp_path)
+    done = treceval(["grade", "qrels", "class", "-o", "out"], folder=tmp_path)
     assert done.err.decode().splitlines()[0].startswith(f"note: {lacking}AP")
     assert done.err.decode().splitlines()[0].endswith(" iP@10 estimates P@10.")
     assert lacking in (tmp_path / "out" / "overview.html").read_text()

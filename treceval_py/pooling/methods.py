@@ -98,12 +98,13 @@ def _by_order(lists: QueryLists, setting: Setting) -> Iterator[Step]:
     weights = _weights(lists, setting, chances)
     apart = setting.open.sum(axis=1) @ weights**2 - (weights * (setting.open @ weights)).sum(axis=0)
     order = _in_order(lists, setting, chances * (1 - chances) * apart)[: setting.budget]
+    judged = lists.judged
     for turn, (document, those) in enumerate(zip(order.tolist(), weights[:, order].T, strict=True)):
         effect = np.where(setting.open, np.abs(those[:, None] - those), 0)
         one, other = sorted(divmod(int(effect.argmax()), len(those)))
         pair = f"{setting.names[one]} and {setting.names[other]}"
         moved = f"{effect[one, other] / setting.queries:.6f} between {pair}, if relevant"
-        yield turn, lists.judged, lists.number, document, moved
+        yield turn, judged, lists.number, document, moved
 
 
 def _probabilities(lists: QueryLists, level: int) -> FloatArray:
@@ -150,7 +151,7 @@ def _by_runs(lists: QueryLists, setting: Setting, worth: Callable[[int, int], fl
     queues = [iter(of_run[np.argsort(lists.ranks[run, of_run])].tolist()) for run, of_run in enumerate(rows)]
     counts, seen, labels = [(0, 0)] * runs, set(), lists.labels.tolist()
     order = [(lists.number + run) % runs for run in range(runs)]
-    turn = 0
+    turn, judged = 0, lists.judged
     while order:
         run = max(order, key=lambda run: worth(*counts[run]))
         document = next((document for document in queues[run] if document not in seen), None)
@@ -163,7 +164,7 @@ def _by_runs(lists: QueryLists, setting: Setting, worth: Callable[[int, int], fl
             reason = (
                 f"rank {lists.ranks[run, document]} in {setting.names[run]}, {words.format(worth(relevant, others))}"
             )
-            yield turn, lists.judged, lists.number, document, reason
+            yield turn, judged, lists.number, document, reason
             turn += 1
         counts[run] = relevant + (label >= setting.level), others + (label < setting.level)
 

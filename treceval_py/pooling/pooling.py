@@ -219,11 +219,12 @@ def pool(
     queries = list(side_by_side(widened, tables, task.ranking))
     steps = merge(*(METHODS[method](lists, setting) for lists in queries), key=lambda step: step[:3])
     chosen = sorted(islice(steps, budget), key=lambda step: step[2])
+    best = [lists.best for lists in queries]
     documents = tuple(
         PoolDocument(
             widened.qids[query],
             queries[query].docids[document],
-            int(queries[query].best[document]),
+            int(best[query][document]),
             int(np.count_nonzero(queries[query].ranks[:, document])),
             reason,
         )
