@@ -229,7 +229,7 @@ def test_every_kind_of_measure_that_has_ranges_has_pools(measure: str) -> None:
             {"measure": "bpref"},
             "--unjudged does not support bpref. Choose another measure, such as AP, P@10, nDCG@10 or RBP.",
         ),
-        ({"measure": "P"}, "a pool is for one measure, not 9. Choose one, such as map."),
+        ({"measure": "P"}, "a pool is for one measure, not 9. Choose one, such as AP."),
         ({"budget": 0}, "budget must be a whole number from 1, not 0."),
         ({"depth": 1.5}, "depth must be a whole number from 1, not 1.5."),
         ({"method": "best"}, "method must be one of order, depth, mtf, maxmean, not 'best'."),
@@ -322,6 +322,14 @@ def test_json_has_the_documents_and_the_ranges(folder: Path) -> None:
     reason = "rank 1 in y, mean 0.50"
     assert record["documents"] == [{"query": "2", "docid": "y2", "rank": 1, "runs": 1, "reason": reason}]
     assert record["ranges"][0] == {"run": "x", "value": 0.5, "lowest": 0.5, "highest": 1.0, "judged": 0.25}
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_csv_is_one_table_and_the_ranges_are_on_standard_error(folder: Path, format: str) -> None:
+    done = pooled(folder, f"qrels runs --budget 1 --method maxmean --format {format}")
+    comma = {"csv": ",", "tsv": "\t"}[format]
+    assert done.out.decode().splitlines()[0].split(comma) == ["query", "docid", "rank", "runs", "reason"]
+    assert (len(done.out.splitlines()), b"lowest" in done.err, b"note:" in done.err) == (2, True, False)
 
 
 def test_the_command_asks_for_runs(folder: Path) -> None:

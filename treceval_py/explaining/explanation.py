@@ -345,7 +345,7 @@ def explain(
     wanted += [(measure, None) for measure in asked if measure not in [each for each, _ in wanted]]
     for measure, _ in wanted:
         if not has_number(measure):
-            raise MeasureError(f"measure {measure.name} has no value to explain", "Choose another measure.")
+            raise MeasureError(f"explain does not support {measure.name}", "Choose another measure, such as AP.")
     others = [profile_of(each) for each in against]
     scoring = replace(scoring, measures=[measure for measure, _ in wanted], profile=named)
     evaluator = Evaluator(qrels, scoring, reading)

@@ -508,7 +508,7 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     Raises
     ------
     MeasureError
-        The measure is unknown or has no value to explain, or `function` is not one of Python.
+        The measure is unknown or not supported, or `function` is not one of Python.
 
     Examples
     --------
@@ -522,7 +522,7 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     """
     (measured, *_) = parse_measures(measure)
     if not has_number(measured):
-        raise MeasureError(f"measure {measured.name} has no value to explain", "Choose another measure.")
+        raise MeasureError(f"explain does not support {measured.name}", "Choose another measure, such as AP.")
     try:
         inspect.signature(function)
     except (TypeError, ValueError):

@@ -187,7 +187,7 @@ def pool(
         raise RunCountError(problem, "Add a run, or choose another method." if runs else "Add one.")
     scoring, reading = Scoring(measure, profile).checked(), Reading(run_format, judgment_format, max_passage).checked()
     if len(scoring.named) != 1:
-        raise MeasureError(f"a pool is for one measure, not {len(scoring.named)}", "Choose one, such as map.")
+        raise MeasureError(f"a pool is for one measure, not {len(scoring.named)}", "Choose one, such as AP.")
     judgments = Qrels() if qrels is None else load_judgments(qrels, judgment_format, duplicates=scoring.duplicates)
     if not isinstance(judgments, Qrels):
         raise EvaluationError("pools need relevance judgments (qrels)", file=judgments.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -66,7 +67,7 @@ def biased(qrels: Qrels, tasks: Sequence[Task]) -> tuple[Sign, ...]:
     if not lacking or sample is None:
         return ()
     one = sample.strata is not None and len({*sample.strata.tolist()}) == 1
-    names, hints = list[str](), list[str]()
+    names, hints = list[str](), dict[str, list[str]]()
     for task in tasks:
         family, name = task.resolved.family, task.asked.name
         estimated = family.estimates.partition(" ")[0]
@@ -79,14 +80,14 @@ def biased(qrels: Qrels, tasks: Sequence[Task]) -> tuple[Sign, ...]:
         able = [each for each in others if all(map(each.takes, given))]
         if able:
             ways = " and ".join(Measure(each, tuple(given.items())).notation for each in able)
-            hints.append(
-                f"{ways} estimate{'s' * (len(able) == 1)} {FAMILIES[estimated].notation[0] if estimated else name}"
-            )
+            hint = f"{ways} estimate{'s' * (len(able) == 1)} {FAMILIES[estimated].notation[0] if estimated else name}"
+            hints.setdefault(re.sub(r"@\d+", "@k", hint), []).append(hint)
     if not names:
         return ()
     are = "is" if len(names) == 1 else "are"
     what = f"the judgments are of a sample; {lacking}, so {first_of(names)} {are} biased"
-    todo = "; ".join(hints) if hints else "No measure here estimates it" + " from a sample"
+    several = (general if len(those) > 1 else those[0] for general, those in hints.items())
+    todo = "; ".join(several) if hints else "No measure here estimates it" + " from a sample"
     return (Sign("Q318", what, f"{todo}."),)
 
 
