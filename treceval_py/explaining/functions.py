@@ -1,4 +1,4 @@
-"""Explain a function: somebody's own code is called on small made rankings, and its values say what it computes."""
+"""Explain a function: somebody's own code is called on small artificial rankings, and its values say what it computes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LEAST_OTHERS = 3
 UNCUT = 1000
 """The cutoff given to a function that must have one where the measure has none."""
 
-# The made rankings --------------------------------------------------------------------------------
+# The artificial rankings ---------------------------------------------------------------------------
 
 GRADED, BINARY, SINGLE = VIEWS = "graded", "binary", "single"
 """What a function may learn of the judgments; the first says most."""
@@ -487,7 +487,7 @@ def _fits(measure: Measure, cases: Sequence[Case], trials: Sequence[Trial], most
 
 
 def explain_function(function: Callable[..., Any], measure: str | Measure) -> ExplainedFunction:
-    """Explain how somebody's own function computes a measure, by calling it on made rankings.
+    """Explain how somebody's own function computes a measure, by calling it on artificial rankings.
 
     The function is only called, hundreds of times, in the ways in which such functions take rankings and judgments.
     What it returns is compared, query by query, with the measure and with what people change in it.

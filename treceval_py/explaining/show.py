@@ -35,8 +35,8 @@ def _way(walk: Walk, profile: str) -> str:
 
 def _by_chance(each: Explained) -> str:
     return (
-        f"This may be a coincidence: {100 * each.chance:.0f} % of the numbers near it are given by ways that are at least "
-        f"as plausible ({each.tried} were tried)."
+        f"This may be a coincidence: {100 * each.chance:.0f} % of the numbers near it are given by ways that are at "
+        f"least as plausible ({each.tried} were tried)."
     )
 
 
