@@ -290,8 +290,8 @@ def explain(
     against : profile, or iterable of them
         Profiles to walk to, one convention at a time.
     code : callable, optional
-        Your own function, which is meant to compute these measures. It is called on artificial rankings, and its results
-        show how it computes them; `treceval_py.explaining.explain_function` does so alone.
+        Your own function, which is meant to compute these measures. It is called on artificial rankings, and what it
+        returns shows how it computes them; `treceval_py.explaining.explain_function` does so alone.
     profile : str or Profile, optional
         The profile from which walks start. Default: trec_eval 10.0's.
     complete : bool

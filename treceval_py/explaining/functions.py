@@ -1,4 +1,4 @@
-"""Explain a function: somebody's own code is called on small artificial rankings, and its values say what it computes."""
+"""Explain a function: somebody's own code is called on artificial rankings, and its values say what it computes."""
 
 from __future__ import annotations
 
