@@ -126,9 +126,11 @@ def test_runs_whose_ranges_do_not_overlap_ask_for_nothing() -> None:
     assert asked(chosen) == []
     assert [(run.value, run.lowest, run.highest, run.judged) for run in chosen.runs] == [(1, 1, 1, 1), (0, 0, 0.5, 0.5)]
     assert chosen.notes == (
-        "unjudged documents could change the order of 0 of 1 pairs of runs by P@1. Further judgments cannot change it.",
-        "only 0 documents are left to judge.",
+        "Unjudged documents could change the order of 0 of 1 pairs of runs by P@1. Further judgments cannot change it.",
+        "Only 0 of 5 documents: no others are expected to change the order of the runs.",
     )
+    left = pool(judged, [first, second], "P@1", budget=5, method="mtf")
+    assert (asked(left), left.notes[-1]) == (["2z"], "Only 1 of 5 documents: no others are left to judge.")
     third = {"1": ["z"], "2": ["p"]}
     assert asked(pool(judged, [first, third], "P@1", budget=5)) == ["1z"]  # 1, beside 1 at most
     assert asked(pool(judged, [first, first], "P@1", budget=5)) == []
@@ -297,7 +299,7 @@ def test_lines_are_query_0_document_and_the_reason_after_a_tab(folder: Path) -> 
         "y     0.5000   0.5000    1.0000   0.2500",
         "",
         "1 of 2 queries have no judgments yet.",
-        "unjudged documents could change the order of 1 of 1 pairs of runs by MAP.",
+        "Unjudged documents could change the order of 1 of 1 pairs of runs by MAP.",
     ]
 
 

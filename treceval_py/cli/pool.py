@@ -88,7 +88,6 @@ def pool(files: tuple[str, ...], output: Output, **settings: Any) -> None:
         output.put(render(documents, output.format, output.style))
     elif output.format in FORMATS:
         output.put(render(document, output.format, output.style))
-        output.note(*chosen.notes)
         return
     else:
         output.put(lines_of(chosen, reasons=output.format == "trec"))

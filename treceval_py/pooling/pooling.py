@@ -236,11 +236,12 @@ def pool(
     pairs, turned = len(names) * (len(names) - 1) // 2, int(still_open.sum()) // 2
     if pairs:
         could = (
-            f"unjudged documents could change the order of {turned} of {pairs} pairs of runs by {task.asked.heading}."
+            f"Unjudged documents could change the order of {turned} of {pairs} pairs of runs by {task.asked.heading}."
         )
         notes.append(could if turned else f"{could} Further judgments cannot change it.")
     if budget is not None and len(documents) < budget:
-        notes.append(f"only {len(documents)} documents are left to judge.")
+        which = "are expected to change the order of the runs" if method == "order" else "are left to judge"
+        notes.append(f"Only {len(documents)} of {budget} documents: no others {which}.")
     name = "" if qrels is None else judgments.name
     return Pool(documents, ranges, task.asked.name, task.asked.heading, method, name, tuple(notes))
 
