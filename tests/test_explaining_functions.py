@@ -489,7 +489,7 @@ def test_a_function_that_does_not_look_at_rankings_is_said_to_give_no_numbers(fu
     [
         ("P@5", "P@5", "code must be a function of Python, not 'P@5'"),
         (dict, "P@5", "Write code=lambda retrieved, relevant, k: …, which calls yours."),
-        (precision_at_k, "num_q", "has no value to explain"),
+        (precision_at_k, "num_q", "does not support num_q"),
     ],
 )
 def test_what_cannot_be_explained_is_refused(function: Any, measure: str, words: str) -> None:

@@ -126,9 +126,11 @@ def test_runs_whose_ranges_do_not_overlap_ask_for_nothing() -> None:
     assert asked(chosen) == []
     assert [(run.value, run.lowest, run.highest, run.judged) for run in chosen.runs] == [(1, 1, 1, 1), (0, 0, 0.5, 0.5)]
     assert chosen.notes == (
-        "ranges of P@1 overlap in 0 of 1 pairs of runs. Further judgments cannot change their order.",
+        "The ranges of P@1 overlap in 0 of 1 pairs of runs. Further judgments cannot change their order.",
         "0 of 5 documents were chosen: no other one is expected to change the order of runs.",
     )
+    left = pool(judged, [first, second], "P@1", budget=5, method="mtf")
+    assert (asked(left), left.notes[-1]) == (["2z"], "1 of 5 documents were chosen: no other one is unjudged.")
     third = {"1": ["z"], "2": ["p"]}
     assert asked(pool(judged, [first, third], "P@1", budget=5)) == ["1z"]  # 1, beside 1 at most
     assert asked(pool(judged, [first, first], "P@1", budget=5)) == []
@@ -194,7 +196,7 @@ def test_another_run_begins_in_another_query() -> None:
 def test_notes_say_why_fewer_documents_are_chosen_than_the_budget() -> None:
     # The ranges of two equal runs overlap, but no document separates them.
     assert pool({"1": {"a": 1}}, [A, A], budget=3).notes[-2:] == (
-        "ranges of MAP overlap in 1 of 1 pairs of runs.",
+        "The ranges of MAP overlap in 1 of 1 pairs of runs.",
         "0 of 3 documents were chosen: no other one is expected to change the order of runs.",
     )
     within = pool(None, [FIRST, SECOND], depth=1, budget=1200, method="mtf").notes[-1]
@@ -253,7 +255,7 @@ def test_every_kind_of_measure_that_has_ranges_has_pools(measure: str) -> None:
             {"measure": "bpref"},
             "--unjudged does not support bpref. Choose another measure, such as AP, P@10, nDCG@10 or RBP.",
         ),
-        ({"measure": "P"}, "a pool is for one measure, not 9. Choose one, such as map."),
+        ({"measure": "P"}, "a pool is for one measure, not 9. Choose one, such as AP."),
         ({"budget": 0}, "budget must be a whole number from 1, not 0."),
         ({"depth": 1.5}, "depth must be a whole number from 1, not 1.5."),
         ({"method": "best"}, "method must be one of order, depth, mtf, maxmean, not 'best'."),
@@ -321,7 +323,7 @@ def test_lines_are_query_0_document_and_the_reason_after_a_tab(folder: Path) -> 
         "y     0.5000   0.5000    1.0000   0.2500",
         "",
         "1 of 2 queries have no judgments yet.",
-        "ranges of MAP overlap in 1 of 1 pairs of runs.",
+        "The ranges of MAP overlap in 1 of 1 pairs of runs.",
     ]
 
 
@@ -346,6 +348,14 @@ def test_json_has_the_documents_and_the_ranges(folder: Path) -> None:
     reason = "rank 1 in y, mean 0.50"
     assert record["documents"] == [{"query": "2", "docid": "y2", "rank": 1, "runs": 1, "reason": reason}]
     assert record["ranges"][0] == {"run": "x", "value": 0.5, "lowest": 0.5, "highest": 1.0, "judged": 0.25}
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_csv_is_one_table_and_the_ranges_are_on_standard_error(folder: Path, format: str) -> None:
+    done = pooled(folder, f"qrels runs --budget 1 --method maxmean --format {format}")
+    comma = {"csv": ",", "tsv": "\t"}[format]
+    assert done.out.decode().splitlines()[0].split(comma) == ["query", "docid", "rank", "runs", "reason"]
+    assert (len(done.out.splitlines()), b"lowest" in done.err, b"note:" in done.err) == (2, True, False)
 
 
 def test_the_command_asks_for_runs(folder: Path) -> None:

@@ -505,6 +505,16 @@ def test_a_table_is_cut_into_blocks_just_beyond_the_width_of_the_terminal() -> N
     assert rendered(Table(columns), "table", width=20).count("run") == 2
 
 
+def test_a_long_text_in_the_last_column_goes_on_below_itself() -> None:
+    table = Table((Column("run", ["a"], text=True), Column("x", [0.5]), Column("why", ["ten words " * 20], text=True)))
+    lines = rendered(table, "table", width=40).split("\n")
+    assert lines[:2] == ["run        x   why", "─" * 40]
+    assert lines[2] == "a     0.5000   ten words ten words ten"
+    assert {line[:15] for line in lines[3:-1]} == {" " * 15}
+    piped = rendered(table, "table").split("\n")
+    assert (len(piped[1]), len(piped[2])) == (120, 15 + 199)
+
+
 def test_a_long_table_that_folds_is_closed_in_html() -> None:
     def folded(rows: int) -> str:
         return rendered(Table((Column("x", [0.5] * rows),), title="Many", folds=True), "html")

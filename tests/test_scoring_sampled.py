@@ -246,6 +246,7 @@ def test_values_that_a_sample_biases_are_noted_with_the_measure_that_estimates_t
     two += "estimate nDCG."
     assert signs_of(strata, ["AP(rel=2)", "nDCG"]) == [two]
     assert signs_of(strata, ["P@5"]) == [f"{lacking}P@5 is biased. iP@5 estimates P@5."]
+    assert signs_of(strata, ["P@5", "P@10"]) == [f"{lacking}P@5, P@10 are biased. iP@k estimates P@k."]
     assert signs_of(strata, ["infAP"]) == [f"{lacking}infAP is biased. xinfAP and estAP estimate AP."]
     assert signs_of(strata, ["nDCG@10"]) == [f"{lacking}nDCG@10 is biased. estNDCG@10 estimates nDCG@10."]
     # Measures that compute something else are not named: other gains, another divisor, reciprocal rank.

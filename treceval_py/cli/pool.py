@@ -22,7 +22,7 @@ from treceval_py.cli.options import (
 )
 from treceval_py.cli.printing import Output, check_targets, kind_of, say
 from treceval_py.cli.progress import working
-from treceval_py.rendering import FORMATS, render, text_of
+from treceval_py.rendering import FORMATS, render
 from treceval_py.rendering.style import Style
 
 RUNS = ("run", "near", "msmarco", "tevatron", "colbert")
@@ -82,10 +82,13 @@ def pool(files: tuple[str, ...], output: Output, **settings: Any) -> None:
     check_targets([output.path], [qrels, *sources])
     with working(f"choosing among {len(sources)} runs"):
         chosen = pool_of(qrels, sources, **settings)
-    if output.format in FORMATS:
-        output.put(text_of(chosen, output.format, output.style))
-        output.note(*chosen.notes)
-        return
-    output.put(lines_of(chosen, reasons=output.format == "trec"))
     document = document_of(chosen, output.style)
-    say(render(document._replace(tables=document.tables[1:]), "table", Style(output.style.digits)).rstrip("\n"))
+    documents, ranges = (document._replace(tables=[table]) for table in document.tables)
+    if output.format in ("csv", "tsv"):  # a second table would be read as rows of the first
+        output.put(render(documents, output.format, output.style))
+    elif output.format in FORMATS:
+        output.put(render(document, output.format, output.style))
+        return
+    else:
+        output.put(lines_of(chosen, reasons=output.format == "trec"))
+    say(render(ranges, "table", Style(output.style.digits)).rstrip("\n"))

@@ -124,7 +124,7 @@ def _changes(task: Task, start: Mapping[str, Any], situation: Situation) -> Iter
             settings = {key: _read(key, value, given) for key, value in change["set"].items()}
             if any(start.get(key) != value for key, value in settings.items()):
                 convention = CONVENTIONS.get(next(iter(settings)))
-                usual = convention and f"{convention.question} {convention.says(*settings.values())}"
+                usual = convention and f"{convention.question} {convention.says(*settings.values()).partition(';')[0]}"
                 prior = change["n"] / REPORTS / (10 if x in odd else 1)
                 ids = tuple(name.replace("-x", f"-{x}").split())
                 yield Change(ids, change.get("words", usual).format(**given), prior, change["mistake"], settings)

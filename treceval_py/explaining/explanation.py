@@ -283,15 +283,15 @@ def explain(
     run : path, binary file, Run, dict, frame or rows
         The run, as in `evaluate`; it is read into memory whole.
     measures : name, Measure, or iterable of them, optional
-        Measures to explain, besides those of the claims. Default: RR@10, nDCG@10 and AP.
+        Measures to explain, besides those of the claims. Default: AP, nDCG@10, RR and P@10.
     claims : mapping of measure to value; str, Claim, or iterable of them
         Values reported elsewhere: ``{"nDCG@10": 0.3498}``, ``{"nDCG@10": "35.0%"}`` or ``"nDCG@10=0.3498"``. Zeros at
         the end count as digits only in text.
     against : profile, or iterable of them
         Profiles to walk to, one convention at a time.
     code : callable, optional
-        Your own function, which is meant to compute these measures. It is called on made rankings, and its results say
-        how it computes them; `treceval_py.explaining.explain_function` does so alone.
+        Your own function, which is meant to compute these measures. It is called on artificial rankings, and what it
+        returns shows how it computes them; `treceval_py.explaining.explain_function` does so alone.
     profile : str or Profile, optional
         The profile from which walks start. Default: trec_eval 10.0's.
     complete : bool
@@ -345,7 +345,7 @@ def explain(
     wanted += [(measure, None) for measure in asked if measure not in [each for each, _ in wanted]]
     for measure, _ in wanted:
         if not has_number(measure):
-            raise MeasureError(f"measure {measure.name} has no value to explain", "Choose another measure.")
+            raise MeasureError(f"explain does not support {measure.name}", "Choose another measure, such as AP.")
     others = [profile_of(each) for each in against]
     scoring = replace(scoring, measures=[measure for measure, _ in wanted], profile=named)
     evaluator = Evaluator(qrels, scoring, reading)

@@ -1,4 +1,4 @@
-"""Explain a function: somebody's own code is called on small made rankings, and its values say what it computes."""
+"""Explain a function: somebody's own code is called on artificial rankings, and its values say what it computes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LEAST_OTHERS = 3
 UNCUT = 1000
 """The cutoff given to a function that must have one where the measure has none."""
 
-# The made rankings --------------------------------------------------------------------------------
+# The artificial rankings ---------------------------------------------------------------------------
 
 GRADED, BINARY, SINGLE = VIEWS = "graded", "binary", "single"
 """What a function may learn of the judgments; the first says most."""
@@ -487,7 +487,7 @@ def _fits(measure: Measure, cases: Sequence[Case], trials: Sequence[Trial], most
 
 
 def explain_function(function: Callable[..., Any], measure: str | Measure) -> ExplainedFunction:
-    """Explain how somebody's own function computes a measure, by calling it on made rankings.
+    """Explain how somebody's own function computes a measure, by calling it on artificial rankings.
 
     The function is only called, hundreds of times, in the ways in which such functions take rankings and judgments.
     What it returns is compared, query by query, with the measure and with what people change in it.
@@ -508,7 +508,7 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     Raises
     ------
     MeasureError
-        The measure is unknown or has no value to explain, or `function` is not one of Python.
+        The measure is unknown or not supported, or `function` is not one of Python.
 
     Examples
     --------
@@ -522,7 +522,7 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     """
     (measured, *_) = parse_measures(measure)
     if not has_number(measured):
-        raise MeasureError(f"measure {measured.name} has no value to explain", "Choose another measure.")
+        raise MeasureError(f"explain does not support {measured.name}", "Choose another measure, such as AP.")
     try:
         inspect.signature(function)
     except (TypeError, ValueError):

@@ -35,8 +35,8 @@ def _way(walk: Walk, profile: str) -> str:
 
 def _by_chance(each: Explained) -> str:
     return (
-        f"This may be a coincidence: ways at least as plausible, of the {each.tried} tried, give "
-        f"{100 * each.chance:.0f} % of all such numbers near it."
+        f"This may be a coincidence: {100 * each.chance:.0f} % of the numbers near it are given by ways that are at "
+        f"least as plausible ({each.tried} were tried)."
     )
 
 
@@ -168,7 +168,7 @@ def _claim(each: Explained) -> Iterator[Table]:
     by = "given by" if likely else f"not reproduced by any of the {each.tried} ways tried; nearest"
     heading = f"{each.measure.heading} = {each.claim.text} is {by}"
     notes = (_by_chance(each),) if each.by_chance else ()
-    for matches, head in ((likely or each.nearest, heading), (less, f"{each.claim.text} is less likely given by")):
+    for matches, head in ((likely or each.nearest, heading), (less, f"Less likely ways to {each.claim.text}")):
         if matches:
             columns = (
                 Column("value", [match.outcome.mean for match in matches], digits=6),
@@ -202,8 +202,8 @@ def _walks(each: Explained, profile: str) -> Iterator[Table]:
         columns = (
             Column("value", [step.mean for step in steps]),
             Column("change", [step.delta if step.what else None for step in steps], signed=True),
-            Column("step", [step.what for step in steps], text=True),
             Column("queries", [step.queries for step in steps]),
+            Column("step", [step.what for step in steps], text=True),
             Column("moves", [_moved(step) if step.what else "" for step in steps], text=True),
         )
         without = [step.what for step in walk.steps if step.what and not step.touched]

@@ -205,7 +205,7 @@ def arithmetic(
 
 def _check_number(measure: Measure) -> None:
     if not has_number(measure) or measure.family.average.over is not None:
-        raise MeasureError(f"measure {measure.name} has no value to explain", "Choose another measure.")
+        raise MeasureError(f"explain does not support {measure.name}", "Choose another measure, such as AP.")
 
 
 def task_of_signature(signature: Signature, judgments: Qrels) -> Task:

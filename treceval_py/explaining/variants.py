@@ -73,7 +73,7 @@ class Variant(NamedTuple):
     cost : int
         Distance from what a program does on its own: ``DEFAULT``, ``OPTION``, ``CHANGE``, ``MISTAKE`` or ``PAIR``.
     ids : tuple of str
-        The changes, as `changes.toml` names them.
+        The changes, as ``changes.toml`` names them.
     prior : float
         How often it is seen, relative to other variants.
     mistake : bool

@@ -149,7 +149,7 @@ def estimated_average_precision(run: JudgedSample, *, level: int = 1, cutoff: in
     .. math:: \mathrm{estAP} = \sum_{k\,:\,r_k = 1} \frac{1}{k} \sum_{i \le k\,:\,r_i = 1} \frac{1}{\pi_{ik}}
         \sum_{j=0}^{20} (-1)^j \binom{21}{j+1} (T^j f)(\hat R_{ik}), \quad f(R) = \frac{1}{R}
 
-    Of the first k ranks:
+    estAP@k takes the first k ranks only.
 
     .. math:: \mathrm{estAP}@k = \sum_{m \le k\,:\,r_m = 1} \frac{1}{m} \sum_{i \le m\,:\,r_i = 1} \frac{1}{\pi_{im}}
         \sum_{j=0}^{20} (-1)^j \binom{21}{j+1} (T^j f)(\hat R_{im}), \quad f(R) = \frac{1}{R}
@@ -227,7 +227,7 @@ def estimated_ndcg(run: JudgedSample, *, cutoff: int | None = None) -> FloatArra
     .. math:: \mathrm{estNDCG} = \sum_{k} \frac{g_k}{\pi_k \log_2(k + 1)} \sum_{j=0}^{20} (-1)^j \binom{21}{j+1}
         (T^j f)(\hat R_k), \quad f(R) = \frac{1}{\mathrm{ideal}(R)}
 
-    Of the first k ranks, also of the ideal:
+    estNDCG@k takes the first k ranks only, of the run and of the ideal ranking.
 
     .. math:: \mathrm{estNDCG}@k = \sum_{m \le k} \frac{g_m}{\pi_m \log_2(m + 1)} \sum_{j=0}^{20} (-1)^j
         \binom{21}{j+1} (T^j f)(\hat R_m), \quad f(R) = \frac{1}{\mathrm{ideal}@k(R)}

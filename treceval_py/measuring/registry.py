@@ -496,7 +496,7 @@ def declare(
     needs : {"", "tied", "pooled", "confidence", "documents", "sample"}
         What the run must be judged with, as in `judge`: the possible ranks of tied documents, documents judged for
         other queries, the confidence that scores express, or all documents with ids and scores; or how documents were
-        drawn, for a function of a `JudgedSample`.
+        drawn, for a function of a ``JudgedSample``.
     undefined_without : {"relevant", "found", "nonrelevant", "drawn"}
         The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff),
         retrieved ones that are not relevant, or relevant ones of queries with documents drawn at random. The profile

@@ -189,7 +189,7 @@ def pool(
     scoring = Scoring(measure, profile, complete=True).checked()
     reading = Reading(run_format, judgment_format, max_passage).checked()
     if len(scoring.named) != 1:
-        raise MeasureError(f"a pool is for one measure, not {len(scoring.named)}", "Choose one, such as map.")
+        raise MeasureError(f"a pool is for one measure, not {len(scoring.named)}", "Choose one, such as AP.")
     judgments = Qrels() if qrels is None else load_judgments(qrels, judgment_format, duplicates=scoring.duplicates)
     if not isinstance(judgments, Qrels):
         raise EvaluationError("pools need relevance judgments (qrels)", file=judgments.name)
@@ -239,7 +239,7 @@ def pool(
     pairs, overlapping = len(names) * (len(names) - 1) // 2, int(still_open.sum()) // 2
     if pairs:
         ending = "" if overlapping else " Further judgments cannot change their order."
-        notes.append(f"ranges of {task.asked.heading} overlap in {overlapping} of {pairs} pairs of runs.{ending}")
+        notes.append(f"The ranges of {task.asked.heading} overlap in {overlapping} of {pairs} pairs of runs.{ending}")
     if budget is not None and len(documents) < budget:
         within = f" down to rank {depth}" if depth else ""
         what = "is expected to change the order of runs" if method == "order" else "is unjudged"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -66,7 +67,7 @@ def biased(qrels: Qrels, tasks: Sequence[Task]) -> tuple[Sign, ...]:
     if not lacking or sample is None:
         return ()
     one_stratum = sample.strata is not None and len({*sample.strata.tolist()}) == 1
-    names, hints = list[str](), list[str]()
+    names, hints = list[str](), dict[str, dict[str, None]]()
     for task in tasks:
         family, name = task.resolved.family, task.asked.name
         estimated = family.estimates.partition(" ")[0]
@@ -81,12 +82,14 @@ def biased(qrels: Qrels, tasks: Sequence[Task]) -> tuple[Sign, ...]:
         if able:
             verb = "estimates" if len(able) == 1 else "estimate"
             target = FAMILIES[estimated].notation[0] if estimated else name
-            hints.append(f"{' and '.join(measure.notation for measure in able)} {verb} {target}")
+            hint = f"{' and '.join(measure.notation for measure in able)} {verb} {target}"
+            hints.setdefault(re.sub(r"@\d+", "@k", hint), {})[hint] = None
     if not names:
         return ()
     are, them = ("is", "it") if len(names) == 1 else ("are", "them")
     what = f"the judgments are of a sample; {lacking}, so {first_of(names)} {are} biased"
-    todo = "; ".join(dict.fromkeys(hints)) or f"No measure here estimates {them} from a sample"
+    several = (general if len(those) > 1 else next(iter(those)) for general, those in hints.items())
+    todo = "; ".join(several) or f"No measure here estimates {them} from a sample"
     return (Sign("Q318", what, f"{todo}."),)
 
 

@@ -13,6 +13,9 @@ from treceval_py.rendering.terminal import BETWEEN, BOLD, FAINT, PLAIN, cut, pad
 WIDTH = 100
 """Terminal columns that the heading of a section may fill."""
 
+RULE = 120
+"""Columns of a rule above long texts, if they are not for a terminal."""
+
 BEST = "●"
 """The sign of the best value, if there is no bold type."""
 
@@ -32,6 +35,8 @@ def _table(table: Table, style: Style) -> str:
         below = [f"{name}: {line}." for name, line in table.asides()]
         drawn = [(column, cells) for column, cells in drawn if not column.aside]
         widths = [wide for column, wide in zip(columns, widths, strict=True) if not column.aside]
+    if width is not None and drawn[-1][0].text:
+        widths[-1] = min(widths[-1], width // 2)  # a long text goes on below itself
     room = math.inf if width is None else width - sum(widths[:naming]) + len(BETWEEN)
     texts = [_lines([visible(table.lead)], style)] if table.lead else []
     texts += [f"{visible(table.title)}\n"] if table.title else []
@@ -51,14 +56,15 @@ def _block(table: Table, drawn: Sequence[tuple[Column, Sequence[str]]], style: S
     bold, plain = (BOLD, PLAIN) if style.colour else ("", "")
     header, *rows = zip(*(cells for _, cells in drawn), strict=True)
     rule = sum(map(width_of, header)) + len(BETWEEN) * (len(header) - 1)
-    lines = [f"{bold}{BETWEEN.join(header).rstrip()}{plain}", "─" * min(rule, style.width or rule)]
+    most = style.width or (max(RULE, rule - width_of(header[-1])) if drawn[-1][0].text else rule)
+    lines = [f"{bold}{BETWEEN.join(header).rstrip()}{plain}", "─" * min(rule, most)]
     for number, row in enumerate(rows):
         if number in table.breaks:
             lines += [""] * (number > 0)
             lines += [f"{bold}{visible(title)}:{plain}"] if (title := table.breaks[number]) else []
         best = [number in column.best for column, _ in drawn]
         cells = [f"{bold}{cell}{plain}" if first else cell for cell, first in zip(row, best, strict=True)]
-        lines.append(BETWEEN.join(cells).rstrip())
+        lines += wrapped(BETWEEN.join(cells).rstrip(), style.width if drawn[-1][0].text else None)
     return "".join(f"{line}\n" for line in lines)
 
 
