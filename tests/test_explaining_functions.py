@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
 import re
@@ -488,8 +489,9 @@ def test_a_function_that_does_not_look_at_rankings_is_said_to_give_no_numbers(fu
     ("function", "measure", "words"),
     [
         ("P@5", "P@5", "code must be a function of Python, not 'P@5'"),
+        (asyncio.sleep, "P@5", "code must be a function of Python, not a coroutine"),
         (dict, "P@5", "Write code=lambda retrieved, relevant, k: …, which calls yours."),
-        (precision_at_k, "num_q", "has no value to explain"),
+        (precision_at_k, "num_q", "num_q is not a number computed from relevance judgments, and cannot be explained"),
     ],
 )
 def test_what_cannot_be_explained_is_refused(function: Any, measure: str, words: str) -> None:
@@ -501,6 +503,45 @@ def test_what_cannot_be_explained_is_refused(function: Any, measure: str, words:
 def test_a_measure_that_needs_something_is_explained_all_the_same(measure: str) -> None:
     said, *_ = explain_function(sqrt_of_precision, measure).sentences
     assert said.startswith(f"sqrt_of_precision computes {measure} in none of the ")
+
+
+def discount_of_first(retrieved: list[str], relevant: set[str], k: int) -> float:
+    return next((1 / math.log2(rank + 1) for rank, doc in enumerate(retrieved[:k], 1) if doc in relevant), 0.0)
+
+
+def test_a_function_of_sets_is_not_taken_for_one_of_a_single_id() -> None:
+    # For a single relevant document this is nDCG; for several it is not.
+    explained = explain_function(discount_of_first, "nDCG@10")
+    assert not explained.ways
+    assert "relevant=set of relevant ids" in explained.sentences[1]
+
+
+def test_a_function_of_ids_is_not_called_with_labels() -> None:
+    documents: set[type] = set()
+
+    def precision(retrieved: list[str], relevant: set[str], k: int) -> float:
+        documents.update(type(getattr(doc, "name", doc)) for doc in retrieved)
+        return precision_at_k(retrieved, relevant, k)
+
+    assert explain_function(precision, "P@5").ways[0].ids == ()
+    assert int not in documents
+
+
+def of_keys(retrieved: list[str], relevant: set[str], k: int) -> float:
+    return float({}["score"])
+
+
+def as_text(retrieved: list[str], relevant: set[str], k: int) -> str:
+    return f"{precision_at_k(retrieved, relevant, k):.3f}"
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [(of_keys, "it raises KeyError: 'score'"), (as_text, "it returns no number."), (always, "it returns 0.5.")],
+)
+def test_what_happens_when_no_numbers_come_is_said(function: Callable[..., Any], words: str) -> None:
+    explained = explain_function(lambda retrieved, relevant, k: function(retrieved, relevant, k), "P@5")
+    assert str(explained).endswith(words)
 
 
 # --- what else is said ---

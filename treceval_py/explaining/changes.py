@@ -106,7 +106,9 @@ def _changes(task: Task, start: Mapping[str, Any], situation: Situation) -> Iter
     kinds |= {"level" if measure.family.takes("level") else ""}
     kinds |= {cut if measure.family.takes("cutoff") or start["formula"] != "measure" else ""}
     lists = {
-        "levels": sorted({0, 1, start["level"] - 1, start["level"] + 1, *situation.grades} - {-1}),
+        "levels": sorted(
+            {0, 1, start["level"] - 1, *situation.grades, min(start["level"] + 1, situation.max_rel)} - {-1}
+        ),
         "depths": [depth for depth in DEPTHS if depth < situation.longest],
         "before": [k - 1] if k and k > 1 else [],
         "after": [k + 1] if k else [],

@@ -20,7 +20,7 @@ from treceval_py.errors import EvaluationError, MeasureError, brief, listed, war
 from treceval_py.explaining.changes import ways
 from treceval_py.explaining.functions import ExplainedFunction, explain_function
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of, reductions
-from treceval_py.explaining.variants import CHANGE, OPTION, PAIR, Variant, has_number, profile_variants, task_of
+from treceval_py.explaining.variants import CHANGE, OPTION, PAIR, Variant, check_number, profile_variants, task_of
 from treceval_py.explaining.walking import Step, walk, walk_of
 from treceval_py.judging.located import Reduced
 from treceval_py.measuring import Measure, parse_measures
@@ -91,7 +91,8 @@ class Claim(NamedTuple):
 
     def _same(self, value: float) -> bool:
         # A value that lies half-way may be rounded either way, by the last bit of a float.
-        half: float = 0.5 * 10.0**-self.digits
+        # 0 and 1 do not stand for everything that rounds to them.
+        half: float = 0.5 * 10.0**-self.digits * bool(self.digits or abs(self.value) > 1)
         return abs(value - self.value) <= half + 1e-9 * max(1.0, abs(value))
 
 
@@ -344,8 +345,7 @@ def explain(
         asked = profile_of(None).usual_measures
     wanted += [(measure, None) for measure in asked if measure not in [each for each, _ in wanted]]
     for measure, _ in wanted:
-        if not has_number(measure):
-            raise MeasureError(f"measure {measure.name} has no value to explain", "Choose another measure.")
+        check_number(measure)
     others = [profile_of(each) for each in against]
     scoring = replace(scoring, measures=[measure for measure, _ in wanted], profile=named)
     evaluator = Evaluator(qrels, scoring, reading)
@@ -386,7 +386,11 @@ def _explained(
 ) -> Explained:
     situation, ours, theirs = scorer.situation, profile_of(scoring.profile), replace(scoring, complete=None)
     start = task_of(measure, ours, situation, scoring)
-    variants = profile_variants(measure, situation, scoring)
+    # A number that is ours needs no other explanation.
+    variants = [
+        variant._replace(prior=1.0) if variant.task == start else variant
+        for variant in profile_variants(measure, situation, scoring)
+    ]
     if start.conventions.order == "rank" and not situation.has_ranks:
         raise EvaluationError(f"{scorer.run.name} has no rank column starting at 1, which {ours.name} ranks by")
     rows = rows_of(scorer, variants)

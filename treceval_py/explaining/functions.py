@@ -20,9 +20,9 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ids import shown
-from treceval_py.errors import MeasureError, TrecevalError
+from treceval_py.errors import MeasureError, TrecevalError, brief
 from treceval_py.explaining.changes import ways
-from treceval_py.explaining.variants import Situation, Variant, has_number, task_of
+from treceval_py.explaining.variants import Situation, Variant, check_number, task_of
 from treceval_py.judging.locating import judge
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.formulas import values_of
@@ -232,9 +232,12 @@ FORMS = (
     Form("judgments", "frame of the judgments", "gb", lambda case: list(case.grades)),
 )
 CALLS = (
-    "retrieved relevant,retrieved relevant grades,labels,labels all,labels total,truth scores,rank,run,run judgments"
+    "rank,retrieved relevant,retrieved relevant grades,labels,labels all,labels total,truth scores,run,run judgments"
 )
 """What functions take, besides a cutoff."""
+
+RANKINGS = {"retrieved", "labels", "truth", "rank", "run"}
+"""What shows the ranking, of which a function takes one."""
 
 NAMES = {
     r"(top|at)?_?[kn]|k_?(s|values?|list)|top|.*(cut|depth|limit|max_rank).*": "k",
@@ -288,9 +291,14 @@ class Call(NamedTuple):
         return f"{_name(self.function)}({', '.join(arguments)}){', with lists that end at k' * self.cut}"
 
     @property
+    def roles(self) -> frozenset[str]:
+        """What its arguments are for."""
+        return frozenset(form.role for _, form in self.forms)
+
+    @property
     def several(self) -> bool:
         """Whether the function takes several queries."""
-        return self.lift != "{}" or any(form.role == "run" for _, form in self.forms)
+        return self.lift != "{}" or "run" in self.roles
 
     def __call__(self, *cases: Case) -> Iterator[tuple[str, float]]:
         """Call the function; return the numbers in its result. What it prints is dropped."""
@@ -521,19 +529,24 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     Where nothing is retrieved, it raises ZeroDivisionError.
     """
     (measured, *_) = parse_measures(measure)
-    if not has_number(measured):
-        raise MeasureError(f"measure {measured.name} has no value to explain", "Choose another measure.")
+    check_number(measured)
+    other = "a coroutine" if inspect.iscoroutinefunction(function) else ""
     try:
         inspect.signature(function)
     except (TypeError, ValueError):
+        other = shown(function)
+    if other:
         hint = "Write code=lambda retrieved, relevant, k: …, which calls yours."
-        raise MeasureError(f"code must be a function of Python, not {shown(function)}", hint) from None
+        raise MeasureError(f"code must be a function of Python, not {other}", hint)
     cutoff = given(measured).get("cutoff")
     made = {key: cases_of(cutoff, *key) for key in product(VIEWS, (False, True))}
     trials = _all_trials(function, made, cutoff=cutoff is not None)
     if not trials:
         said = "gives no numbers that depend on the ranking, in any form of rankings and judgments that we tried."
-        return ExplainedFunction(_name(function), measured, [], (f"{_name(function)} {said}",))
+        calls = calls_of(function, cutoff=cutoff is not None, named=True)
+        usual = [call for call in calls if call.view == BINARY][:1]
+        happens = (_result(call, made[call.view, call.cut][0]) for call in usual)
+        return ExplainedFunction(_name(function), measured, [], (f"{_name(function)} {said}", *happens))
     tried: list[_Fit] = []
     fits: list[_Fit] = []
     for view, most in product(VIEWS, range(1, MOST_CHANGES + 1)):
@@ -564,6 +577,15 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     return ExplainedFunction(_name(function), measured, same, tuple(sentences))
 
 
+def _result(call: Call, case: Case) -> str:
+    """Say what comes of a call that is no trial."""
+    try:
+        numbers = [f"{value:g}" for _, value in call(case)]
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        return f"Called as {call}, it raises {type(error).__name__}: {brief(str(error), 200)}"
+    return f"Called as {call}, it returns {', '.join(numbers) or 'no number'}."
+
+
 def _all_trials(
     function: Callable[..., Any], made: Mapping[tuple[str, bool], Sequence[Case]], *, cutoff: bool
 ) -> list[Trial]:
@@ -571,12 +593,18 @@ def _all_trials(
     trials: dict[tuple[str, bool, bytes], Trial] = {}
     for named in (True, False):
         for call in calls_of(function, cutoff=cutoff, named=named) if not trials else ():
+            # What takes ids may also run on labels, where it computes something else.
+            if trials and RANKINGS & call.roles != RANKINGS & next(iter(trials.values())).call.roles:
+                break
             for trial in _trials(call, made[call.view, call.cut]):
                 trials.setdefault((call.view, call.cut, trial.values.tobytes()), trial)
     # A function of ids does not look at the grades of a dictionary.
     of_ids = {key[1:] for key, trial in trials.items() if any(form.views == "b" for _, form in trial.call.forms)}
     blind = any((GRADED, *key) in trials for key in of_ids)
     some = [trial for trial in trials.values() if not (blind and trial.call.view == GRADED)]
+    # What takes a set of ids may look for them in a single one, too, as parts of a text.
+    wide = {(trial.call.roles, trial.call.lift) for trial in some if trial.call.view != SINGLE}
+    some = [trial for trial in some if trial.call.view != SINGLE or (trial.call.roles, trial.call.lift) not in wide]
     return sorted(some, key=lambda trial: sum(map(bool, trial.instead)))
 
 

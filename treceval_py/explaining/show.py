@@ -8,7 +8,7 @@ from typing import NamedTuple
 from treceval_py.errors import listed, visible
 from treceval_py.explaining.explanation import Explained, Explanation, Match, Row, Walk
 from treceval_py.explaining.terms import Arithmetic
-from treceval_py.explaining.variants import CHANGE, MISTAKE
+from treceval_py.explaining.variants import CHANGE, MISTAKE, PAIR
 from treceval_py.explaining.walking import Step
 from treceval_py.measuring import Measure
 from treceval_py.plots.images import Plot
@@ -42,9 +42,10 @@ def _by_chance(each: Explained) -> str:
 
 def _way_of(match: Match) -> str:
     how = "" if match.how in ("exactly", "nearly") else f" ({match.how})"
-    count, cost = len(match.variant.ids), match.variant.cost
-    several = ("", "", "two changes: ", "three changes: ")[count]
-    return f"{ {CHANGE: 'one change: ', MISTAKE: 'a mistake: '}.get(cost, several) }{match.variant.name}{how}"
+    kinds = {CHANGE: "one change: ", MISTAKE: "a mistake: ", PAIR: "two changes: "}
+    before = match.variant.before
+    kind = "three changes: " if before and before.cost == PAIR else kinds.get(match.variant.cost, "")
+    return f"{kind}{match.variant.name}{how}"
 
 
 class Given(NamedTuple):
