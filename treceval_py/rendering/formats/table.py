@@ -33,6 +33,8 @@ def _table(table: Table, style: Style) -> str:
         drawn = [(column, cells) for column, cells in drawn if not column.aside]
         widths = [wide for column, wide in zip(columns, widths, strict=True) if not column.aside]
     room = math.inf if width is None else width - sum(widths[:naming]) + len(BETWEEN)
+    if drawn[-1][0].text and len(drawn) > naming:
+        widths[-1] = min(widths[-1], room / 2)  # its texts are wrapped
     texts = [_lines([visible(table.lead)], style)] if table.lead else []
     texts += [f"{visible(table.title)}\n"] if table.title else []
     for block in panels(widths[naming:], room):
@@ -58,7 +60,8 @@ def _block(table: Table, drawn: Sequence[tuple[Column, Sequence[str]]], style: S
             lines += [f"{bold}{visible(title)}:{plain}"] if (title := table.breaks[number]) else []
         best = [number in column.best for column, _ in drawn]
         cells = [f"{bold}{cell}{plain}" if first else cell for cell, first in zip(row, best, strict=True)]
-        lines.append(BETWEEN.join(cells).rstrip())
+        line = BETWEEN.join(cells).rstrip()
+        lines += wrapped(line, style.width) if drawn[-1][0].text else [line]
     return "".join(f"{line}\n" for line in lines)
 
 
