@@ -573,6 +573,28 @@ def recall_of_hits(ranks: list[int | None]) -> float:
     return sum(hits) / len(hits) if hits else 0.0
 
 
+def err_of_labels(labels: list[int], max_grade: int = 3, k: int = 10) -> float:
+    arrives, total = 1.0, 0.0
+    for rank, grade in enumerate(labels[:k], 1):
+        stops = (2**grade - 1) / 2**max_grade
+        arrives, total = arrives * (1 - stops), total + arrives * stops / rank
+    return total
+
+
+def test_a_parameter_with_a_number_is_not_given_labels() -> None:
+    explained = explain_function(err_of_labels, "ERR@10")
+    assert explained.sentences[0] == "err_of_labels computes ERR@10 as usual."
+    assert explained.sentences[1] == "It was called as err_of_labels(labels=labels, k=the cutoff)."
+
+
+def mrr_rounded(qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]) -> float:
+    return round(mrr_of_run(qrels, run), 3)
+
+
+def test_a_rounded_mean_is_a_mean() -> None:
+    assert sentences(mrr_rounded, "RR") == ["It returns numbers rounded to 3 digits."]
+
+
 def test_where_the_number_is_in_a_result_and_how_it_is_rounded_is_said() -> None:
     assert explain_function(ndcg_top, "nDCG@5").sentences[1].endswith("; the number is ['ndcg@5'] of its result.")
     assert sentences(ndcg_rounded, "nDCG@10") == ["It returns percentages rounded to 2 digits."]

@@ -339,7 +339,7 @@ def calls_of(function: Callable[..., Any], *, cutoff: bool, named: bool) -> Iter
     takes_k = any("k" in _roles(each.name) for each in required + optional)
     for usual, k in product(CALLS.split(","), ([], ["k"])[takes_k:]):
         roles = usual.split() + k
-        taken = required + [each for each in optional if {*roles}.intersection(_roles(each.name))]
+        taken = required + [each for each in optional if known.intersection(roles, _roles(each.name))]
         for order in permutations(roles) if len(taken) == len(roles) else ():
             # A number may be anything; it is a rank only if it is called one.
             names = [_roles(each.name) or [role for role in roles if role != "rank"] for each in taken]
@@ -572,7 +572,7 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
         *([f"The same as: {'; or '.join(way.name for way in same[1:])}."] if same[1:] else []),
         *([f"It returns {first.how}."] if first.how else []),
         *_special(first, cases),
-        *(_averaged(first.trial, cases) if best and first.trial.call.several else []),
+        *(_averaged(first, cases) if best and first.trial.call.several else []),
     ]
     return ExplainedFunction(_name(function), measured, same, tuple(sentences))
 
@@ -633,8 +633,10 @@ def _special(fit: _Fit, cases: Sequence[Case]) -> list[str]:
     return [f"Where {' or '.join(dict.fromkeys(which))}, it {instead}." for instead, which in about.items()]
 
 
-def _averaged(trial: Trial, cases: Sequence[Case]) -> list[str]:
+def _averaged(fit: _Fit, cases: Sequence[Case]) -> list[str]:
     """Say how a function averages several queries, if it takes them, and does not return their mean."""
+    trial, digits = fit.trial, re.search(r"\d", fit.how or "")
+    apart = 10.0 ** -int(digits[0]) if digits else SAME
     there = [number for number, instead in enumerate(trial.instead) if not instead.startswith("raises")]
     some, values = [cases[number] for number in there], np.nan_to_num(trial.values[there])
     try:
@@ -648,6 +650,6 @@ def _averaged(trial: Trial, cases: Sequence[Case]) -> list[str]:
         " over the queries with a value above 0": [value > 0 for value in values],
     }
     for words, counted in over.items():
-        if len(means) != 1 or abs(values[counted].mean() - means[0]) <= SAME:  # several are a number for each query
+        if len(means) != 1 or abs(values[counted].mean() - means[0]) <= apart:  # several are a number for each query
             return [f"It averages{words}."] * bool(words)
     return ["For several queries, it returns another number than their mean, such as a micro-average."]
