@@ -7,6 +7,8 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -587,6 +589,22 @@ def test_a_parameter_with_a_number_is_not_given_labels() -> None:
     assert explained.sentences[1] == "It was called as err_of_labels(labels=labels, k=the cutoff)."
 
 
+class Tensor:
+    def __init__(self, values: list[float]) -> None:
+        self.values = values
+
+    def tolist(self) -> list[float]:
+        return self.values
+
+
+@pytest.mark.parametrize("form", [lambda value: Decimal(str(value)), lambda value: Tensor([value]), np.float32])
+def test_numbers_of_other_types_are_numbers(form: Callable[[float], Any]) -> None:
+    precision = partial(lambda form, retrieved, relevant: form(precision_at_k(retrieved, relevant, 5)), form)
+    explained = explain_function(precision, "P@5")
+    assert [way.ids for way in explained.ways] == [()]
+    assert explained.name == "<lambda>"
+
+
 def mrr_rounded(qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]) -> float:
     return round(mrr_of_run(qrels, run), 3)
 
@@ -626,6 +644,7 @@ def test_explain_takes_a_function_beside_a_claim() -> None:
     assert code is not None
     assert code.ways[0].ids == ("ideal-retrieved", "log2-rank")
     assert all(sentence in str(explanation) for sentence in code.sentences)
+    assert repr(code) == str(code) == "\n".join(code.sentences)
 
 
 def test_explain_takes_a_function_without_a_claim() -> None:

@@ -510,7 +510,7 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
         # To cut off is a change, and of hundreds of pairs of changes some come near any number.
         if variant.cost < (CHANGE if how == CUT_OFF else PAIR) or how == "exactly" or claim.percent
     ]
-    matches.sort(key=_likelihood)
+    matches.sort(key=lambda match: (match.how != "exactly", -match.variant.prior))
     kept: dict[tuple[object, ...], Match] = {}
     for match in matches:
         # A program is named each time, but with an option only where that makes a difference.
@@ -519,10 +519,6 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
         kept.setdefault((same, match.how), match)
     first = next(iter(kept.values()), None)
     return [match._replace(likely=first is not None and _as_likely(match, first)) for match in kept.values()]
-
-
-def _likelihood(match: Match) -> tuple[bool, float]:
-    return match.how != "exactly", -match.variant.prior
 
 
 def _as_likely(match: Match, first: Match) -> bool:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import permutations, product
-from numbers import Real
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -321,7 +321,7 @@ class Call(NamedTuple):
 
 
 def _name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", type(function).__name__)
+    return getattr(getattr(function, "func", function), "__name__", type(function).__name__)
 
 
 def _roles(name: str) -> Sequence[str]:
@@ -353,14 +353,16 @@ def calls_of(function: Callable[..., Any], *, cutoff: bool, named: bool) -> Iter
 
 def numbers_in(result: Any, place: str = "") -> Iterator[tuple[str, float]]:
     """Yield the numbers in a result, each with its place; None is NaN."""
-    if result is None or isinstance(result, (Real, np.bool_)) or getattr(result, "shape", None) == ():
-        yield place, math.nan if result is None else float(result)
-    elif hasattr(result, "to_dict"):
-        yield from numbers_in(result.to_dict(), place)
+    if hasattr(result, "to_dict"):
+        result = result.to_dict()
+    elif hasattr(result, "tolist"):
+        result = result.tolist()
+    if result is None or isinstance(result, Number):
+        yield place, math.nan if result is None else float(result)  # type: ignore[arg-type]
     elif isinstance(result, Mapping):
         for key, value in [*result.items()][:MOST_NUMBERS]:
             yield from numbers_in(value, place if re.fullmatch(r"q\d+", str(key)) else f"{place}[{key!r}]")
-    elif isinstance(result, (Sequence, np.ndarray)) and not isinstance(result, str):
+    elif isinstance(result, Sequence) and not isinstance(result, str):
         for number, value in enumerate(result[:MOST_NUMBERS]):
             yield from numbers_in(value, f"{place}[{number}]")
     else:
@@ -458,7 +460,7 @@ class ExplainedFunction(NamedTuple):
     ways: list[Variant]
     sentences: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(self.sentences)
 
 

@@ -35,8 +35,8 @@ def _way(walk: Walk, profile: str) -> str:
 
 def _by_chance(each: Explained) -> str:
     return (
-        f"This may be a coincidence: ways at least as plausible, of the {each.tried} tried, give "
-        f"{100 * each.chance:.0f} % of all such numbers near it."
+        f"This may be a coincidence: of the {each.tried} ways tried, those at least as plausible give "
+        f"{100 * each.chance:.0f} % of the numbers near it."
     )
 
 
@@ -83,14 +83,6 @@ def _moved(step: Step) -> str:
 
 def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
-
-
-def _equation(arithmetic: Arithmetic) -> str:
-    return f"{arithmetic.measure.notation} of query {visible(arithmetic.qid)} = {arithmetic.value:.6f}"
-
-
-def _nothing(arithmetic: Arithmetic) -> str:
-    return "no document adds anything" if arithmetic.apart else "no judged document was retrieved"
 
 
 def _closing(arithmetic: Arithmetic) -> str:
@@ -225,5 +217,7 @@ def _terms(arithmetic: Arithmetic) -> Table:
         Column("sum", [term.total for term in terms], digits=6, people=arithmetic.apart),
         Column("calculation", [term.how for term in terms], text=True, people=arithmetic.apart),
     )
-    notes = (arithmetic.formula, *([] if terms else [f"{_nothing(arithmetic).capitalize()}."]), _closing(arithmetic))
-    return Table(columns, "terms", title=_equation(arithmetic), notes=notes)
+    nothing = "No document adds anything." if arithmetic.apart else "No judged document was retrieved."
+    title = f"{arithmetic.measure.notation} of query {visible(arithmetic.qid)} = {arithmetic.value:.6f}"
+    notes = (arithmetic.formula, *([] if terms else [nothing]), _closing(arithmetic))
+    return Table(columns, "terms", title=title, notes=notes)
