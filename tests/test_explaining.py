@@ -442,6 +442,11 @@ def test_changes_that_belong_together_are_shown_with_others() -> None:
 # --- what is refused ---
 
 
+def test_a_run_of_other_queries_is_refused_though_programs_that_score_lists_give_numbers() -> None:
+    with pytest.raises(te.errors.EvaluationError, match="is not judged"):
+        te.explain({"3": {"a": 1}}, {"1": {"a": 1.0}}, claims="AP=0.5")
+
+
 def refused(folder: Path, *arguments: str, status: int, stdin: bytes = b"") -> str:
     done = treceval(["explain", *arguments], folder=folder, stdin=stdin)
     assert (done.status, done.out) == (status, b""), done

@@ -363,6 +363,8 @@ def explain(
     scorer = Scorer(judgments, parts_of_run(evaluator.judgments, run, take, reading, evaluator.plan.duplicates))
     name = f"{evaluator.profile.name} -c" if scoring.complete else evaluator.profile.name
     both = len(set(scorer.qrels.qids) & set(scorer.run.qids))
+    if not both:
+        scorer.raise_for(task_of(wanted[0][0], named, scorer.situation, scoring))
     return Explanation(
         scorer.run.name,
         scorer.qrels.name,
@@ -532,7 +534,7 @@ def _as_likely(match: Match, first: Match) -> bool:
 def nearest_of(value: float, rows: Sequence[Row]) -> list[Match]:
     """Return the three rows whose values are nearest to a value."""
     scored = [Match(variant, outcome, "nearly") for variant, outcome in rows if outcome is not None]
-    scored.sort(key=lambda match: (abs(match.outcome.mean - value), match.variant.cost))
+    scored.sort(key=lambda match: (np.nan_to_num(abs(match.outcome.mean - value), nan=np.inf), match.variant.cost))
     kept: dict[str, Match] = {}
     for match in scored:
         kept.setdefault(f"{match.outcome.mean:.9f}", match)

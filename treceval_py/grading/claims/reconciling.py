@@ -1,8 +1,8 @@
 """Explain claims: right, rounded, right under another convention, result of a mistake, or not reproduced.
 
 The ways of computing a number are those of `explaining`: first the values under each profile, then one convention or
-mistake, then two at once. A number that our own way gives is not searched for. How a claimed number and a value agree
-(to the last digit, cut off, off by one, or as a percentage) comes first.
+mistake, then up to three at once. A number that our own way gives is not searched for. How a claimed number and a value
+agree (to the last digit, cut off, off by one, or as a percentage) comes first.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Ways:
         return Scorer(self._qrels, [reductions(self._qrels, self._run, whole=True)])
 
     def agreement(self, claim: Claim) -> tuple[str, str] | None:
-        """Compare a claim with our value; see `rounding.agreement`."""
+        """Compare a claim with our value; see `agreement`."""
         ours = self.ours(claim.measure)
         return None if ours is None else agreement(claim, ours, self._tolerance)
 
