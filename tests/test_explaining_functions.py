@@ -238,6 +238,11 @@ def precision_ascending(y_true: Any, y_pred: Any, k: int) -> float:
     return float((np.asarray(y_true)[np.argsort(y_pred)][:k] > 0).sum() / k)
 
 
+def recall_of_arrays(*, preds: Any, target: Any, top_k: int | None = None) -> float:
+    order = np.argsort(-np.asarray(preds))[: top_k or len(preds)]
+    return float((np.asarray(target)[order] > 0).sum() / max((np.asarray(target) > 0).sum(), 1))
+
+
 # --- dictionaries of queries ---
 
 
@@ -312,6 +317,7 @@ CASES: list[Any] = [
     (ndcg_of_item, "nDCG@10", ""),
     (ndcg_of_scores, "nDCG@10", "ideal-retrieved"),
     (precision_ascending, "P@5", "sort-ascending"),
+    (recall_of_arrays, "R@5", "recall-in-list"),
     (mrr_of_run, "RR", ""),
     (recall_micro, "R@10", ""),
     (recalls, "R@5", ""),

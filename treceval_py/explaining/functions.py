@@ -232,7 +232,7 @@ FORMS = (
     Form("judgments", "frame of the judgments", "gb", lambda case: list(case.grades)),
 )
 CALLS = (
-    "rank,retrieved relevant,retrieved relevant grades,labels,labels all,labels total,truth scores,run,run judgments"
+    "rank,retrieved relevant,retrieved relevant grades,truth scores,labels,labels all,labels total,run,run judgments"
 )
 """What functions take, besides a cutoff."""
 
@@ -596,7 +596,7 @@ def _all_trials(
     for named in (True, False):
         for call in calls_of(function, cutoff=cutoff, named=named) if not trials else ():
             # What takes ids may also run on labels, where it computes something else.
-            if trials and RANKINGS & call.roles != RANKINGS & next(iter(trials.values())).call.roles:
+            if named and trials and RANKINGS & call.roles != RANKINGS & next(iter(trials.values())).call.roles:
                 break
             for trial in _trials(call, made[call.view, call.cut]):
                 trials.setdefault((call.view, call.cut, trial.values.tobytes()), trial)
