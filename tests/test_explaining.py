@@ -421,7 +421,30 @@ def test_a_whole_arithmetic(tiny: Path, snapshot: SnapshotAssertion) -> None:
     assert reports == snapshot
 
 
+def test_our_own_number_is_first_whatever_else_rounds_to_it() -> None:
+    # b is not retrieved: nDCG is 200 / (200 + 1 / log2(3)) = 0.997, and 1 with the ideal from the retrieved documents.
+    found = claimed({"1": {"a": 200, "b": 1}}, {"1": {"a": 1.0}}, "nDCG@10=1.00")
+    assert found.matches[0].variant.name == "trec_eval-10"
+
+
+@pytest.mark.parametrize("claim", ["nDCG@10=0", "nDCG@10=1", "nDCG@10=1%"])
+def test_0_and_1_are_not_everything_that_rounds_to_them(claim: str) -> None:
+    assert claimed(*MESSY, claim).matches == []
+    assert claimed({"1": {"a": 1}}, {"1": {"a": 1.0}}, "nDCG@10=1").matches[0].variant.name == "trec_eval-10"
+
+
+def test_changes_that_belong_together_are_shown_with_others() -> None:
+    # "Ideal of 10 ones, grades as 0 and 1" is one change, with two names in the table of changes.
+    report = str(te.explain(*MESSY, claims={"nDCG@10": 0.345963241234567}))
+    assert re.search("three changes: .*ideal of 10 ones, grades as 0 and 1", report)
+
+
 # --- what is refused ---
+
+
+def test_a_run_of_other_queries_is_refused_though_programs_that_score_lists_give_numbers() -> None:
+    with pytest.raises(te.errors.EvaluationError, match="is not judged"):
+        te.explain({"3": {"a": 1}}, {"1": {"a": 1.0}}, claims="AP=0.5")
 
 
 def refused(folder: Path, *arguments: str, status: int, stdin: bytes = b"") -> str:
@@ -451,7 +474,7 @@ def test_a_claim_that_is_none_is_refused(tmp_path: Path, snapshot: SnapshotAsser
 
 
 OPTIONS = {
-    "--profile beirr": 2, "--against rank": 2, "-m mapp": 2, "-m relstring": 2, "-m alpha_nDCG@10": 2, "--query q9": 1,
+    "--profile beirr": 2, "--against rank": 2, "-m mapp": 2, "-m relstring": 2, "-m alpha_nDCG@10": 2, "-m xinfAP": 2, "--query q9": 1,
     "--query q\x1b9": 1, "--query q1 --claim AP=1": 2, "--query q1 --against ranx": 2,
     "--query q1 -m alpha_nDCG@10": 2, "--query q1 -m relstring": 2, "--query q1 --profile nope": 2, "-l -1": 2, "-R prefs": 1,
     "-o no/such/folder": 1,

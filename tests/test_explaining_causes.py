@@ -346,10 +346,13 @@ def test_a_way_needs_what_it_is_about() -> None:
         ({"has_numbers": False}, "document ids taken for scores"),
         ({"ties": False}, "equal scores reversed too"),
         ({"max_rel": 1}, "grades as 0 and 1"),
+        ({"max_rel": 1, "grades": (1,)}, "relevant from judgment 2"),
         ({"whole": False}, "scores sorted as text"),
     ):
-        assert any(words in each for each in names("nDCG@10")), words
-        assert not any(words in each for each in names("nDCG@10", SITUATION._replace(**lacking))), words
+        assert any(words in each for each in names("nDCG@10") + names("AP")), words
+        assert not any(
+            words in each for measure in ("nDCG@10", "AP") for each in names(measure, SITUATION._replace(**lacking))
+        ), words
 
 
 def test_up_to_three_changes_combine_and_none_sets_what_another_sets() -> None:

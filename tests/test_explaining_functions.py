@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -235,6 +238,11 @@ def precision_ascending(y_true: Any, y_pred: Any, k: int) -> float:
     return float((np.asarray(y_true)[np.argsort(y_pred)][:k] > 0).sum() / k)
 
 
+def recall_of_arrays(*, preds: Any, target: Any, top_k: int | None = None) -> float:
+    order = np.argsort(-np.asarray(preds))[: top_k or len(preds)]
+    return float((np.asarray(target)[order] > 0).sum() / max((np.asarray(target) > 0).sum(), 1))
+
+
 # --- dictionaries of queries ---
 
 
@@ -309,6 +317,7 @@ CASES: list[Any] = [
     (ndcg_of_item, "nDCG@10", ""),
     (ndcg_of_scores, "nDCG@10", "ideal-retrieved"),
     (precision_ascending, "P@5", "sort-ascending"),
+    (recall_of_arrays, "R@5", "recall-in-list"),
     (mrr_of_run, "RR", ""),
     (recall_micro, "R@10", ""),
     (recalls, "R@5", ""),
@@ -488,6 +497,7 @@ def test_a_function_that_does_not_look_at_rankings_is_said_to_give_no_numbers(fu
     ("function", "measure", "words"),
     [
         ("P@5", "P@5", "code must be a function of Python, not 'P@5'"),
+        (asyncio.sleep, "P@5", "code must be a function of Python, not a coroutine"),
         (dict, "P@5", "Write code=lambda retrieved, relevant, k: …, which calls yours."),
         (precision_at_k, "num_q", "does not support num_q"),
     ],
@@ -501,6 +511,45 @@ def test_what_cannot_be_explained_is_refused(function: Any, measure: str, words:
 def test_a_measure_that_needs_something_is_explained_all_the_same(measure: str) -> None:
     said, *_ = explain_function(sqrt_of_precision, measure).sentences
     assert said.startswith(f"sqrt_of_precision computes {measure} in none of the ")
+
+
+def discount_of_first(retrieved: list[str], relevant: set[str], k: int) -> float:
+    return next((1 / math.log2(rank + 1) for rank, doc in enumerate(retrieved[:k], 1) if doc in relevant), 0.0)
+
+
+def test_a_function_of_sets_is_not_taken_for_one_of_a_single_id() -> None:
+    # For a single relevant document this is nDCG; for several it is not.
+    explained = explain_function(discount_of_first, "nDCG@10")
+    assert not explained.ways
+    assert "relevant=set of relevant ids" in explained.sentences[1]
+
+
+def test_a_function_of_ids_is_not_called_with_labels() -> None:
+    documents: set[type] = set()
+
+    def precision(retrieved: list[str], relevant: set[str], k: int) -> float:
+        documents.update(type(getattr(doc, "name", doc)) for doc in retrieved)
+        return precision_at_k(retrieved, relevant, k)
+
+    assert explain_function(precision, "P@5").ways[0].ids == ()
+    assert int not in documents
+
+
+def of_keys(retrieved: list[str], relevant: set[str], k: int) -> float:
+    return float({}["score"])
+
+
+def as_text(retrieved: list[str], relevant: set[str], k: int) -> str:
+    return f"{precision_at_k(retrieved, relevant, k):.3f}"
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [(of_keys, "it raises KeyError: 'score'"), (as_text, "it returns no number."), (always, "it returns 0.5.")],
+)
+def test_what_happens_when_no_numbers_come_is_said(function: Callable[..., Any], words: str) -> None:
+    explained = explain_function(lambda retrieved, relevant, k: function(retrieved, relevant, k), "P@5")
+    assert str(explained).endswith(words)
 
 
 # --- what else is said ---
@@ -530,6 +579,44 @@ def test_the_average_of_several_queries_is_said_unless_it_is_the_mean() -> None:
 def recall_of_hits(ranks: list[int | None]) -> float:
     hits = [1 / rank for rank in ranks if rank]
     return sum(hits) / len(hits) if hits else 0.0
+
+
+def err_of_labels(labels: list[int], max_grade: int = 3, k: int = 10) -> float:
+    arrives, total = 1.0, 0.0
+    for rank, grade in enumerate(labels[:k], 1):
+        stops = (2**grade - 1) / 2**max_grade
+        arrives, total = arrives * (1 - stops), total + arrives * stops / rank
+    return total
+
+
+def test_a_parameter_with_a_number_is_not_given_labels() -> None:
+    explained = explain_function(err_of_labels, "ERR@10")
+    assert explained.sentences[0] == "err_of_labels computes ERR@10 as usual."
+    assert explained.sentences[1] == "It was called as err_of_labels(labels=labels, k=the cutoff)."
+
+
+class Tensor:
+    def __init__(self, values: list[float]) -> None:
+        self.values = values
+
+    def tolist(self) -> list[float]:
+        return self.values
+
+
+@pytest.mark.parametrize("form", [lambda value: Decimal(str(value)), lambda value: Tensor([value]), np.float32])
+def test_numbers_of_other_types_are_numbers(form: Callable[[float], Any]) -> None:
+    precision = partial(lambda form, retrieved, relevant: form(precision_at_k(retrieved, relevant, 5)), form)
+    explained = explain_function(precision, "P@5")
+    assert [way.ids for way in explained.ways] == [()]
+    assert explained.name == "<lambda>"
+
+
+def mrr_rounded(qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]) -> float:
+    return round(mrr_of_run(qrels, run), 3)
+
+
+def test_a_rounded_mean_is_a_mean() -> None:
+    assert sentences(mrr_rounded, "RR") == ["It returns numbers rounded to 3 digits."]
 
 
 def test_where_the_number_is_in_a_result_and_how_it_is_rounded_is_said() -> None:
@@ -563,6 +650,7 @@ def test_explain_takes_a_function_beside_a_claim() -> None:
     assert code is not None
     assert code.ways[0].ids == ("ideal-retrieved", "log2-rank")
     assert all(sentence in str(explanation) for sentence in code.sentences)
+    assert repr(code) == str(code) == "\n".join(code.sentences)
 
 
 def test_explain_takes_a_function_without_a_claim() -> None:

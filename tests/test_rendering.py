@@ -497,6 +497,12 @@ def test_text_fits_a_terminal_at_words_and_a_pipe_gets_its_lines(
     assert max(map(len, piped.splitlines())) > 80 >= max(map(len, shown.splitlines()))
 
 
+def test_texts_in_the_last_column_are_wrapped_below_one_another() -> None:
+    columns = (Column("value", [1.0]), Column("way", ["one two three four five six"], text=True))
+    rows = rendered(Table(columns), "table", width=20).splitlines()[2:]
+    assert rows == ["1.0000   one two", "         three four", "         five six"]
+
+
 def test_a_table_is_cut_into_blocks_just_beyond_the_width_of_the_terminal() -> None:
     columns = (Column("run", ["a"], text=True), Column("x1", [0.5]), Column("x2", [0.25]))
     whole = rendered(Table(columns), "table")

@@ -60,14 +60,9 @@ def _declared() -> Mapping[str, Mapping[str, Any]]:
     return {name: {**change, "mistake": kind == "mistakes"} for kind in table for name, change in table[kind].items()}
 
 
-def settings_of(task: Task) -> dict[str, Any]:
-    """Return what changes may set: the parts of the measure's formula, the conventions, and the run and the average."""
-    return {"run": "as it is", "average": "usual", **task.conventions._asdict(), **parts_of(task.resolved)}
-
-
 def ways(task: Task, situation: Situation, most: int = 3) -> list[Variant]:
     """Return the variants up to `most` changes away from a task, those seen most often first; the first has none."""
-    start = settings_of(task)
+    start = {"run": "as it is", "average": "usual", **task.conventions._asdict(), **parts_of(task.resolved)}
     changes = sorted(_changes(task, start, situation), key=lambda change: -change.prior)
 
     def combined(before: Variant, at: int, count: int) -> Iterator[Variant]:
@@ -106,7 +101,9 @@ def _changes(task: Task, start: Mapping[str, Any], situation: Situation) -> Iter
     kinds |= {"level" if measure.family.takes("level") else ""}
     kinds |= {cut if measure.family.takes("cutoff") or start["formula"] != "measure" else ""}
     lists = {
-        "levels": sorted({0, 1, start["level"] - 1, start["level"] + 1, *situation.grades} - {-1}),
+        "levels": sorted(
+            {0, 1, start["level"] - 1, *situation.grades, min(start["level"] + 1, situation.max_rel)} - {-1}
+        ),
         "depths": [depth for depth in DEPTHS if depth < situation.longest],
         "before": [k - 1] if k and k > 1 else [],
         "after": [k + 1] if k else [],

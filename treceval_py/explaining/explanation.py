@@ -20,7 +20,7 @@ from treceval_py.errors import EvaluationError, MeasureError, brief, listed, war
 from treceval_py.explaining.changes import ways
 from treceval_py.explaining.functions import ExplainedFunction, explain_function
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of, reductions
-from treceval_py.explaining.variants import CHANGE, OPTION, PAIR, Variant, has_number, profile_variants, task_of
+from treceval_py.explaining.variants import CHANGE, OPTION, PAIR, Variant, check_number, profile_variants, task_of
 from treceval_py.explaining.walking import Step, walk, walk_of
 from treceval_py.judging.located import Reduced
 from treceval_py.measuring import Measure, parse_measures
@@ -91,7 +91,8 @@ class Claim(NamedTuple):
 
     def _same(self, value: float) -> bool:
         # A value that lies half-way may be rounded either way, by the last bit of a float.
-        half: float = 0.5 * 10.0**-self.digits
+        # 0 and 1 do not stand for everything that rounds to them.
+        half: float = 0.5 * 10.0**-self.digits * bool(self.digits or abs(self.value) > 1)
         return abs(value - self.value) <= half + 1e-9 * max(1.0, abs(value))
 
 
@@ -344,8 +345,7 @@ def explain(
         asked = profile_of(None).usual_measures
     wanted += [(measure, None) for measure in asked if measure not in [each for each, _ in wanted]]
     for measure, _ in wanted:
-        if not has_number(measure):
-            raise MeasureError(f"explain does not support {measure.name}", "Choose another measure, such as AP.")
+        check_number(measure)
     others = [profile_of(each) for each in against]
     scoring = replace(scoring, measures=[measure for measure, _ in wanted], profile=named)
     evaluator = Evaluator(qrels, scoring, reading)
@@ -363,6 +363,8 @@ def explain(
     scorer = Scorer(judgments, parts_of_run(evaluator.judgments, run, take, reading, evaluator.plan.duplicates))
     name = f"{evaluator.profile.name} -c" if scoring.complete else evaluator.profile.name
     both = len(set(scorer.qrels.qids) & set(scorer.run.qids))
+    if not both:
+        scorer.raise_for(task_of(wanted[0][0], named, scorer.situation, scoring))
     return Explanation(
         scorer.run.name,
         scorer.qrels.name,
@@ -386,7 +388,11 @@ def _explained(
 ) -> Explained:
     situation, ours, theirs = scorer.situation, profile_of(scoring.profile), replace(scoring, complete=None)
     start = task_of(measure, ours, situation, scoring)
-    variants = profile_variants(measure, situation, scoring)
+    # A number that is ours needs no other explanation.
+    variants = [
+        variant._replace(prior=1.0) if variant.task == start else variant
+        for variant in profile_variants(measure, situation, scoring)
+    ]
     if start.conventions.order == "rank" and not situation.has_ranks:
         raise EvaluationError(f"{scorer.run.name} has no rank column starting at 1, which {ours.name} ranks by")
     rows = rows_of(scorer, variants)
@@ -506,7 +512,7 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
         # To cut off is a change, and of hundreds of pairs of changes some come near any number.
         if variant.cost < (CHANGE if how == CUT_OFF else PAIR) or how == "exactly" or claim.percent
     ]
-    matches.sort(key=_likelihood)
+    matches.sort(key=lambda match: (match.how != "exactly", -match.variant.prior))
     kept: dict[tuple[object, ...], Match] = {}
     for match in matches:
         # A program is named each time, but with an option only where that makes a difference.
@@ -515,10 +521,6 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
         kept.setdefault((same, match.how), match)
     first = next(iter(kept.values()), None)
     return [match._replace(likely=first is not None and _as_likely(match, first)) for match in kept.values()]
-
-
-def _likelihood(match: Match) -> tuple[bool, float]:
-    return match.how != "exactly", -match.variant.prior
 
 
 def _as_likely(match: Match, first: Match) -> bool:
@@ -532,7 +534,7 @@ def _as_likely(match: Match, first: Match) -> bool:
 def nearest_of(value: float, rows: Sequence[Row]) -> list[Match]:
     """Return the three rows whose values are nearest to a value."""
     scored = [Match(variant, outcome, "nearly") for variant, outcome in rows if outcome is not None]
-    scored.sort(key=lambda match: (abs(match.outcome.mean - value), match.variant.cost))
+    scored.sort(key=lambda match: (np.nan_to_num(abs(match.outcome.mean - value), nan=np.inf), match.variant.cost))
     kept: dict[str, Match] = {}
     for match in scored:
         kept.setdefault(f"{match.outcome.mean:.9f}", match)

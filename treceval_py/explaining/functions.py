@@ -13,16 +13,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import permutations, product
-from numbers import Real
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ids import shown
-from treceval_py.errors import MeasureError, TrecevalError
+from treceval_py.errors import MeasureError, TrecevalError, brief
 from treceval_py.explaining.changes import ways
-from treceval_py.explaining.variants import Situation, Variant, has_number, task_of
+from treceval_py.explaining.variants import Situation, Variant, check_number, task_of
 from treceval_py.judging.locating import judge
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.formulas import values_of
@@ -232,9 +232,12 @@ FORMS = (
     Form("judgments", "frame of the judgments", "gb", lambda case: list(case.grades)),
 )
 CALLS = (
-    "retrieved relevant,retrieved relevant grades,labels,labels all,labels total,truth scores,rank,run,run judgments"
+    "rank,retrieved relevant,retrieved relevant grades,truth scores,labels,labels all,labels total,run,run judgments"
 )
 """What functions take, besides a cutoff."""
+
+RANKINGS = {"retrieved", "labels", "truth", "rank", "run"}
+"""What shows the ranking, of which a function takes one."""
 
 NAMES = {
     r"(top|at)?_?[kn]|k_?(s|values?|list)|top|.*(cut|depth|limit|max_rank).*": "k",
@@ -288,9 +291,14 @@ class Call(NamedTuple):
         return f"{_name(self.function)}({', '.join(arguments)}){', with lists that end at k' * self.cut}"
 
     @property
+    def roles(self) -> frozenset[str]:
+        """What its arguments are for."""
+        return frozenset(form.role for _, form in self.forms)
+
+    @property
     def several(self) -> bool:
         """Whether the function takes several queries."""
-        return self.lift != "{}" or any(form.role == "run" for _, form in self.forms)
+        return self.lift != "{}" or "run" in self.roles
 
     def __call__(self, *cases: Case) -> Iterator[tuple[str, float]]:
         """Call the function; return the numbers in its result. What it prints is dropped."""
@@ -313,7 +321,7 @@ class Call(NamedTuple):
 
 
 def _name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", type(function).__name__)
+    return getattr(getattr(function, "func", function), "__name__", type(function).__name__)
 
 
 def _roles(name: str) -> Sequence[str]:
@@ -331,7 +339,7 @@ def calls_of(function: Callable[..., Any], *, cutoff: bool, named: bool) -> Iter
     takes_k = any("k" in _roles(each.name) for each in required + optional)
     for usual, k in product(CALLS.split(","), ([], ["k"])[takes_k:]):
         roles = usual.split() + k
-        taken = required + [each for each in optional if {*roles}.intersection(_roles(each.name))]
+        taken = required + [each for each in optional if known.intersection(roles, _roles(each.name))]
         for order in permutations(roles) if len(taken) == len(roles) else ():
             # A number may be anything; it is a rank only if it is called one.
             names = [_roles(each.name) or [role for role in roles if role != "rank"] for each in taken]
@@ -345,14 +353,16 @@ def calls_of(function: Callable[..., Any], *, cutoff: bool, named: bool) -> Iter
 
 def numbers_in(result: Any, place: str = "") -> Iterator[tuple[str, float]]:
     """Yield the numbers in a result, each with its place; None is NaN."""
-    if result is None or isinstance(result, (Real, np.bool_)) or getattr(result, "shape", None) == ():
-        yield place, math.nan if result is None else float(result)
-    elif hasattr(result, "to_dict"):
-        yield from numbers_in(result.to_dict(), place)
+    if hasattr(result, "to_dict"):
+        result = result.to_dict()
+    elif hasattr(result, "tolist"):
+        result = result.tolist()
+    if result is None or isinstance(result, Number):
+        yield place, math.nan if result is None else float(result)  # type: ignore[arg-type]
     elif isinstance(result, Mapping):
         for key, value in [*result.items()][:MOST_NUMBERS]:
             yield from numbers_in(value, place if re.fullmatch(r"q\d+", str(key)) else f"{place}[{key!r}]")
-    elif isinstance(result, (Sequence, np.ndarray)) and not isinstance(result, str):
+    elif isinstance(result, Sequence) and not isinstance(result, str):
         for number, value in enumerate(result[:MOST_NUMBERS]):
             yield from numbers_in(value, f"{place}[{number}]")
     else:
@@ -450,7 +460,7 @@ class ExplainedFunction(NamedTuple):
     ways: list[Variant]
     sentences: tuple[str, ...]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(self.sentences)
 
 
@@ -521,19 +531,24 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
     Where nothing is retrieved, it raises ZeroDivisionError.
     """
     (measured, *_) = parse_measures(measure)
-    if not has_number(measured):
-        raise MeasureError(f"explain does not support {measured.name}", "Choose another measure, such as AP.")
+    check_number(measured)
+    other = "a coroutine" if inspect.iscoroutinefunction(function) else ""
     try:
         inspect.signature(function)
     except (TypeError, ValueError):
+        other = shown(function)
+    if other:
         hint = "Write code=lambda retrieved, relevant, k: …, which calls yours."
-        raise MeasureError(f"code must be a function of Python, not {shown(function)}", hint) from None
+        raise MeasureError(f"code must be a function of Python, not {other}", hint)
     cutoff = given(measured).get("cutoff")
     made = {key: cases_of(cutoff, *key) for key in product(VIEWS, (False, True))}
     trials = _all_trials(function, made, cutoff=cutoff is not None)
     if not trials:
         said = "gives no numbers that depend on the ranking, in any form of rankings and judgments that we tried."
-        return ExplainedFunction(_name(function), measured, [], (f"{_name(function)} {said}",))
+        calls = calls_of(function, cutoff=cutoff is not None, named=True)
+        usual = [call for call in calls if call.view == BINARY][:1]
+        happens = (_result(call, made[call.view, call.cut][0]) for call in usual)
+        return ExplainedFunction(_name(function), measured, [], (f"{_name(function)} {said}", *happens))
     tried: list[_Fit] = []
     fits: list[_Fit] = []
     for view, most in product(VIEWS, range(1, MOST_CHANGES + 1)):
@@ -559,9 +574,18 @@ def explain_function(function: Callable[..., Any], measure: str | Measure) -> Ex
         *([f"The same as: {'; or '.join(way.name for way in same[1:])}."] if same[1:] else []),
         *([f"It returns {first.how}."] if first.how else []),
         *_special(first, cases),
-        *(_averaged(first.trial, cases) if best and first.trial.call.several else []),
+        *(_averaged(first, cases) if best and first.trial.call.several else []),
     ]
     return ExplainedFunction(_name(function), measured, same, tuple(sentences))
+
+
+def _result(call: Call, case: Case) -> str:
+    """Say what comes of a call that is no trial."""
+    try:
+        numbers = [f"{value:g}" for _, value in call(case)]
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        return f"Called as {call}, it raises {type(error).__name__}: {brief(str(error), 200)}"
+    return f"Called as {call}, it returns {', '.join(numbers) or 'no number'}."
 
 
 def _all_trials(
@@ -571,12 +595,18 @@ def _all_trials(
     trials: dict[tuple[str, bool, bytes], Trial] = {}
     for named in (True, False):
         for call in calls_of(function, cutoff=cutoff, named=named) if not trials else ():
+            # What takes ids may also run on labels, where it computes something else.
+            if named and trials and RANKINGS & call.roles != RANKINGS & next(iter(trials.values())).call.roles:
+                break
             for trial in _trials(call, made[call.view, call.cut]):
                 trials.setdefault((call.view, call.cut, trial.values.tobytes()), trial)
     # A function of ids does not look at the grades of a dictionary.
     of_ids = {key[1:] for key, trial in trials.items() if any(form.views == "b" for _, form in trial.call.forms)}
     blind = any((GRADED, *key) in trials for key in of_ids)
     some = [trial for trial in trials.values() if not (blind and trial.call.view == GRADED)]
+    # What takes a set of ids may look for them in a single one, too, as parts of a text.
+    wide = {(trial.call.roles, trial.call.lift) for trial in some if trial.call.view != SINGLE}
+    some = [trial for trial in some if trial.call.view != SINGLE or (trial.call.roles, trial.call.lift) not in wide]
     return sorted(some, key=lambda trial: sum(map(bool, trial.instead)))
 
 
@@ -605,8 +635,10 @@ def _special(fit: _Fit, cases: Sequence[Case]) -> list[str]:
     return [f"Where {' or '.join(dict.fromkeys(which))}, it {instead}." for instead, which in about.items()]
 
 
-def _averaged(trial: Trial, cases: Sequence[Case]) -> list[str]:
+def _averaged(fit: _Fit, cases: Sequence[Case]) -> list[str]:
     """Say how a function averages several queries, if it takes them, and does not return their mean."""
+    trial, digits = fit.trial, re.search(r"\d", fit.how or "")
+    apart = 10.0 ** -int(digits[0]) if digits else SAME
     there = [number for number, instead in enumerate(trial.instead) if not instead.startswith("raises")]
     some, values = [cases[number] for number in there], np.nan_to_num(trial.values[there])
     try:
@@ -620,6 +652,6 @@ def _averaged(trial: Trial, cases: Sequence[Case]) -> list[str]:
         " over the queries with a value above 0": [value > 0 for value in values],
     }
     for words, counted in over.items():
-        if len(means) != 1 or abs(values[counted].mean() - means[0]) <= SAME:  # several are a number for each query
+        if len(means) != 1 or abs(values[counted].mean() - means[0]) <= apart:  # several are a number for each query
             return [f"It averages{words}."] * bool(words)
     return ["For several queries, it returns another number than their mean, such as a micro-average."]

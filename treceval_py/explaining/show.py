@@ -8,7 +8,7 @@ from typing import NamedTuple
 from treceval_py.errors import listed, visible
 from treceval_py.explaining.explanation import Explained, Explanation, Match, Row, Walk
 from treceval_py.explaining.terms import Arithmetic
-from treceval_py.explaining.variants import CHANGE, MISTAKE
+from treceval_py.explaining.variants import CHANGE, MISTAKE, PAIR
 from treceval_py.explaining.walking import Step
 from treceval_py.measuring import Measure
 from treceval_py.plots.images import Plot
@@ -35,16 +35,17 @@ def _way(walk: Walk, profile: str) -> str:
 
 def _by_chance(each: Explained) -> str:
     return (
-        f"This may be a coincidence: {100 * each.chance:.0f} % of the numbers near it are given by ways that are at "
-        f"least as plausible ({each.tried} were tried)."
+        f"This may be a coincidence: of the {each.tried} ways tried, those at least as plausible give "
+        f"{100 * each.chance:.0f} % of the numbers near it."
     )
 
 
 def _way_of(match: Match) -> str:
     how = "" if match.how in ("exactly", "nearly") else f" ({match.how})"
-    count, cost = len(match.variant.ids), match.variant.cost
-    several = ("", "", "two changes: ", "three changes: ")[count]
-    return f"{ {CHANGE: 'one change: ', MISTAKE: 'a mistake: '}.get(cost, several) }{match.variant.name}{how}"
+    kinds = {CHANGE: "one change: ", MISTAKE: "a mistake: ", PAIR: "two changes: "}
+    before = match.variant.before
+    kind = "three changes: " if before and before.cost == PAIR else kinds.get(match.variant.cost, "")
+    return f"{kind}{match.variant.name}{how}"
 
 
 class Given(NamedTuple):
@@ -82,14 +83,6 @@ def _moved(step: Step) -> str:
 
 def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
-
-
-def _equation(arithmetic: Arithmetic) -> str:
-    return f"{arithmetic.measure.notation} of query {visible(arithmetic.qid)} = {arithmetic.value:.6f}"
-
-
-def _nothing(arithmetic: Arithmetic) -> str:
-    return "no document adds anything" if arithmetic.apart else "no judged document was retrieved"
 
 
 def _closing(arithmetic: Arithmetic) -> str:
@@ -224,5 +217,7 @@ def _terms(arithmetic: Arithmetic) -> Table:
         Column("sum", [term.total for term in terms], digits=6, people=arithmetic.apart),
         Column("calculation", [term.how for term in terms], text=True, people=arithmetic.apart),
     )
-    notes = (arithmetic.formula, *([] if terms else [f"{_nothing(arithmetic).capitalize()}."]), _closing(arithmetic))
-    return Table(columns, "terms", title=_equation(arithmetic), notes=notes)
+    nothing = "No document adds anything." if arithmetic.apart else "No judged document was retrieved."
+    title = f"{arithmetic.measure.notation} of query {visible(arithmetic.qid)} = {arithmetic.value:.6f}"
+    notes = (arithmetic.formula, *([] if terms else [nothing]), _closing(arithmetic))
+    return Table(columns, "terms", title=title, notes=notes)

@@ -18,7 +18,7 @@ from treceval_py.data.run import Run, joined
 from treceval_py.data.table import ids_of
 from treceval_py.errors import EvaluationError, MeasureError, brief
 from treceval_py.explaining.scoring import qrels_of
-from treceval_py.explaining.variants import has_number
+from treceval_py.explaining.variants import check_number
 from treceval_py.measuring import Measure
 from treceval_py.measuring.documentation import formula as formula_of
 from treceval_py.measuring.facts import Sums
@@ -204,8 +204,9 @@ def arithmetic(
 
 
 def _check_number(measure: Measure) -> None:
-    if not has_number(measure) or measure.family.average.over is not None:
-        raise MeasureError(f"explain does not support {measure.name}", "Choose another measure, such as AP.")
+    check_number(measure)
+    if measure.family.average.over is not None:
+        raise MeasureError(f"measure {measure.name} has no value for a single query", "Choose another measure.")
 
 
 def task_of_signature(signature: Signature, judgments: Qrels) -> Task:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from treceval_py.errors import MeasureError
 from treceval_py.measuring import Measure
 from treceval_py.scoring.planning import AS_USUAL, Scoring, Task
 from treceval_py.scoring.profiles import PROFILES, Profile
@@ -102,9 +103,10 @@ def task_of(measure: Measure, profile: Profile, situation: Situation, scoring: S
     return checked.task(measure, situation.max_rel)._replace(profile="")
 
 
-def has_number(measure: Measure) -> bool:
-    """Return whether a measure is a number computed from relevance judgments."""
-    return measure.family.from_relevance
+def check_number(measure: Measure) -> None:
+    """Refuse a measure that is not a number computed from relevance judgments."""
+    if not measure.family.from_relevance:
+        raise MeasureError(f"explain does not support {measure.name}", "Choose another measure, such as AP.")
 
 
 def profile_variants(measure: Measure, situation: Situation, scoring: Scoring = AS_USUAL) -> list[Variant]:

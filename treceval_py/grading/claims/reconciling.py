@@ -1,8 +1,8 @@
 """Explain claims: right, rounded, right under another convention, result of a mistake, or not reproduced.
 
 The ways of computing a number are those of `explaining`: first the values under each profile, then one convention or
-mistake, then two at once. A number that our own way gives is not searched for. How a claimed number and a value agree
-(to the last digit, cut off, off by one, or as a percentage) comes first.
+mistake, then up to three at once. A number that our own way gives is not searched for. How a claimed number and a value
+agree (to the last digit, cut off, off by one, or as a percentage) comes first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treceval_py.errors import TrecevalError, visible
 from treceval_py.explaining import variants
 from treceval_py.explaining.explanation import AS_LIKELY, CUT_OFF, Claim, Match, Row, nearest_of, rows_of, ways_tried
 from treceval_py.explaining.scoring import ASCENDING, REVERSED, Scorer, reductions
-from treceval_py.explaining.variants import Variant, has_number, profile_variants, task_of
+from treceval_py.explaining.variants import Variant, profile_variants, task_of
 from treceval_py.explaining.walking import walk
 from treceval_py.grading.claims.claims import Claimed
 from treceval_py.grading.records import CONVENTION, CORRECT, MISTAKE, NOT_REPRODUCED, ROUNDING, UNCHECKED, Checked
@@ -193,14 +193,14 @@ class Ways:
         return Scorer(self._qrels, [reductions(self._qrels, self._run, whole=True)])
 
     def agreement(self, claim: Claim) -> tuple[str, str] | None:
-        """Compare a claim with our value; see `rounding.agreement`."""
+        """Compare a claim with our value; see `agreement`."""
         ours = self.ours(claim.measure)
         return None if ours is None else agreement(claim, ours, self._tolerance)
 
     def ours(self, measure: Measure) -> float | None:
         """Return the value of a measure under the assignment's conventions; None if there is none."""
         if measure not in self._ours:
-            of_run = has_number(measure) or measure.family.of_judgments  # of any kind of judgments
+            of_run = measure.family.from_relevance or measure.family.of_judgments  # of any kind of judgments
             (outcome,) = self._scorer.scored([Variant("", self._task(measure))]) if of_run else (None,)
             self._ours[measure] = None if outcome is None else outcome.mean
         value = self._ours[measure]
@@ -227,7 +227,7 @@ class Ways:
         verdict, why, profile = UNCHECKED, "", ""
         if near is not None:
             verdict, why = near
-        elif not has_number(claim.measure):
+        elif not claim.measure.family.from_relevance:
             why = "" if ours is None else f"it is {_shown(claim.measure, ours)}; "
             why += f"{claimed.measure} is not a number that can be explained"
         elif ours is None:
