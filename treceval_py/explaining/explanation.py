@@ -388,11 +388,7 @@ def _explained(
 ) -> Explained:
     situation, ours, theirs = scorer.situation, profile_of(scoring.profile), replace(scoring, complete=None)
     start = task_of(measure, ours, situation, scoring)
-    # A number that is ours needs no other explanation.
-    variants = [
-        variant._replace(prior=1.0) if variant.task == start else variant
-        for variant in profile_variants(measure, situation, scoring)
-    ]
+    variants = profile_variants(measure, situation, scoring)
     if start.conventions.order == "rank" and not situation.has_ranks:
         raise EvaluationError(f"{scorer.run.name} has no rank column starting at 1, which {ours.name} ranks by")
     rows = rows_of(scorer, variants)
