@@ -48,7 +48,7 @@ MOST_WAYS, MOST_DOCUMENTS = 3000, 300_000
 AS_LIKELY = 0.03
 """How often a way is seen, against the most plausible one, to be named with it."""
 
-CHANCE, NEAR = 0.04, 0.03
+CHANCE, NEAR = 0.03, 0.03
 """A match may be by chance if ways as plausible give this share of the numbers as near to the claim as that."""
 
 
@@ -169,7 +169,7 @@ class Explained(NamedTuple):
     @property
     def by_chance(self) -> bool:
         """Whether the first match may be a coincidence."""
-        return bool(self.matches) and self.chance > CHANCE
+        return bool(self.matches) and self.chance >= CHANCE
 
     def __repr__(self) -> str:
         claim = "" if self.claim is None else f", claimed to be {brief(self.claim.text)}"
@@ -523,8 +523,10 @@ def _as_likely(match: Match, first: Match) -> bool:
     """Return whether a match is about as plausible as the first one, or gives the same value."""
     rarer = match.variant.prior / first.variant.prior
     same = math.isclose(match.outcome.mean, first.outcome.mean, rel_tol=1e-12)
-    as_simple = len(match.variant.ids) <= max(len(first.variant.ids), 1)
-    return match.how == first.how and (rarer >= AS_LIKELY or (same and as_simple and rarer >= AS_LIKELY**2))
+    changes = len(match.variant.ids) - max(len(first.variant.ids), 1)
+    # One more change that moves the number, but not the claim's digits, may as well have been made.
+    may_be = changes <= 0 if same else changes == 1 and {*first.variant.ids} < {*match.variant.ids}
+    return match.how == first.how and (rarer >= AS_LIKELY or (may_be and rarer >= AS_LIKELY**2))
 
 
 def nearest_of(value: float, rows: Sequence[Row]) -> list[Match]:
