@@ -370,7 +370,9 @@ def test_what_is_asked_for_is_explained_and_written_to_a_file(tmp_path: Path) ->
     measures = ["AP(rel=1)", "RR(rel=1)@5", "P(rel=1)@5", "P(rel=1)@10"]
     assert re.findall(r"^(\S+) of query q2 = ", report, re.MULTILINE) == measures
     files(tmp_path, run={"z9": {"a": 1.0}})
-    assert refused(tmp_path, "qrels", "run", "--claim", "AP=0.3", status=1).startswith("run: query 'z9' is not judged; ")
+    assert refused(tmp_path, "qrels", "run", "--claim", "AP=0.3", status=1).startswith(
+        "run: query 'z9' is not judged; "
+    )
 
 
 def test_profiles_stand_by_descending_value(tmp_path: Path) -> None:
