@@ -53,7 +53,7 @@ STOPS = set(
 )
 """Lucene's."""
 
-NEAR = 2e-6
+NEAR = 1e-5
 """How far two scores in float32 may be apart: other texts share a batch, sums have another order."""
 
 Ranking = list[tuple[str, float]]

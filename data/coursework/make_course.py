@@ -600,7 +600,7 @@ def _verdicts() -> Iterable[Student]:
         85,  # 40 + 30 + half of 30
         said=[
             *right("results.txt:1", own, "AP"),
-            Said("nDCG@10", four(own.grown), "results.txt:2", "convention", words="gain=exp"),
+            Said("nDCG@10", four(own.grown), "results.txt:2", "convention", words="gain 2^rel - 1"),
         ],
     )
     own = Own("Hans Huber")

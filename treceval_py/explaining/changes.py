@@ -113,7 +113,8 @@ def _changes(task: Task, start: Mapping[str, Any], situation: Situation) -> Iter
         "queries": [queries] if k and queries < k else [],
     }
     for name, change in _declared().items():
-        if kinds.isdisjoint(change.get("of", kind).split()) or not getattr(situation, change.get("when", "longest")):
+        holds = all(getattr(situation, fact) for fact in change.get("when", "").split())
+        if kinds.isdisjoint(change.get("of", kind).split()) or not holds:
             continue
         over, odd = change.get("over", [""]), change.get("odd", [])
         for x in [*(lists[over] if isinstance(over, str) else over), *odd]:
