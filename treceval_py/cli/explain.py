@@ -33,7 +33,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("explain", cls=Command, peak=(150, 250), check=_check, common="-m --claim --against --query --profile")
+@click.command("explain", cls=Command, peak=(300, 250), check=_check, common="-m --claim --against --query --profile")
 @click.argument("files", metavar="QRELS RUN", nargs=-1)
 @repeatable("--claim claims", "NAME=VALUE", "A value that another tool printed, to be explained.", "measure")
 @repeatable("--against", "PROFILE", "Go to this profile, one convention at a time.", "profile")

@@ -19,7 +19,7 @@ from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed, warn
 from treceval_py.explaining.changes import ways
 from treceval_py.explaining.functions import ExplainedFunction, explain_function
-from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of, reductions
+from treceval_py.explaining.scoring import MOST_VALUES, Outcome, Scorer, qrels_of, reductions
 from treceval_py.explaining.variants import CHANGE, OPTION, PAIR, Variant, check_number, profile_variants, task_of
 from treceval_py.explaining.walking import Step, walk, walk_of
 from treceval_py.judging.located import Reduced
@@ -462,7 +462,7 @@ def ways_tried(
 def _rows_of_changes(scorer: Scorer, start: Task, most: int) -> list[Row]:
     """Return the values of the ways with so many changes at most, without changes that have no effect."""
     rows, means = list[Row](), dict[frozenset[str], float | None]()
-    for way in ways(start, scorer.situation, most)[:MOST_WAYS]:
+    for way in ways(start, scorer.situation, most)[: min(MOST_WAYS, MOST_VALUES // max(len(scorer.qrels), 1))]:
         (outcome,) = scorer.scored([way])
         ids = frozenset(way.ids)
         means[ids] = mean = None if outcome is None else float(f"{outcome.mean:.12g}")

@@ -37,6 +37,10 @@ _AVERAGING = frozenset({"run", "average", "subset", "missing", "unrelevant", "ex
 """Settings that do not change the formula."""
 
 
+MOST_VALUES = 5_000_000
+"""Most values of queries that are kept: of the ways tried, and of what these have in common."""
+
+
 class Outcome(NamedTuple):
     """Result of a variant.
 
@@ -141,6 +145,8 @@ class Scorer:
         parts = frozenset((key, value) for key, value in settings.items() if key not in _AVERAGING)
         key = settings["run"], ranking, bool(extra), parts
         if key not in self._ratios:
+            if len(self._ratios) * len(judged.qids) > MOST_VALUES:
+                self._ratios.clear()
             self._ratios[key] = ratio_of(settings, judged)
         values, above, below = self._ratios[key]
         values = settled(settings, judged, values)
